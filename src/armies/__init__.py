@@ -1,1 +1,1 @@
-"""Armies: a Stratego-like board game played by its own trainer, after the public self-play line arXiv 2511.07312."""
+"""Armies: a Stratego-like game and its self-play trainer, after the public line of arXiv 2511.07312."""

@@ -11,6 +11,6 @@ class TachographError(Exception):
 
 
 class LeaseUnavailableError(TachographError):
-    """The device stayed taken for longer than the registered patience; trying again later is right (EX_TEMPFAIL)."""
+    """The device stayed taken for longer than we may wait; trying again later is right (EX_TEMPFAIL)."""
 
     exit_code = 75

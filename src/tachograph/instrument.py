@@ -30,7 +30,7 @@ class HistoryWriter:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, resume: bool = False) -> None:
-        """Open ``path`` for appending; a file that exists is refused unless ``resume`` is set (FileExistsError)."""
+        """Open ``path`` for appending; FileExistsError if it exists, unless ``resume`` is set."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
         if not resume:
             flags |= os.O_EXCL
@@ -45,7 +45,7 @@ class HistoryWriter:
         stamped = {**row, "monotonic": time.monotonic(), "wall": time.time()}
         line = json.dumps(stamped, allow_nan=False, ensure_ascii=False).encode() + b"\n"
         written = os.write(self._fd, line)
-        if written != len(line):  # a full disk can cut a line short; the reader must not see half a row silently
+        if written != len(line):  # a full disk can cut a line short
             raise OSError(f"history line cut short: {written} of {len(line)} bytes written")
 
     def close(self) -> None:
@@ -117,6 +117,12 @@ class StageTimer:
         ]
         rest = self.total_seconds - sum(row["seconds"] for row in rows)
         rows.append(
-            {"name": REMAINDER, "seconds": rest, "calls": self.steps, "parent": None, "group": remainder_group}
+            {
+                "name": REMAINDER,
+                "seconds": rest,
+                "calls": self.steps,
+                "parent": None,
+                "group": remainder_group,
+            }
         )
         return rows
