@@ -16,7 +16,7 @@ Row = tuple[int, dict[str, Any]]
 # What may stand behind the place of the error when a number, a literal or an escape was cut off.
 _CUT_TOKEN = re.compile(
     r"\s*(-?\d*\.?\d*([eE][+-]?\d*)?|t(ru?)?|f(a(ls?)?)?|n(ul?)?|N(aN?)?|-?I(n(f(i(n(it?)?)?)?)?)?"
-    r"|\\u?[0-9a-fA-F]{0,4}|u?[0-9a-fA-F]{0,3})\s*"
+    r"|u[0-9a-fA-F]{0,4})\s*"
 )
 
 
