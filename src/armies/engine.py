@@ -1,8 +1,8 @@
 """The game of armies, batched: many games at once, each step one ply of every game.
 
 Rules. Two armies face each other; each side sees the kinds of its own pieces only. A move takes a piece one
-square along a row or column to an empty square or onto an enemy; bombs and flags never move; a scout moves any
-number of empty squares in line and may attack at the end of the same move; a move of more than one square
+square along a row or column to an empty square or onto an enemy; bombs and flags never move; a scout moves
+any number of empty squares in line and may attack at the end of the same move; a move of more than one square
 reveals it as a scout. An attack reveals both pieces: the higher rank stays, equal ranks both fall; an
 attacking spy beats the marshal; a miner takes a bomb, any other attacker falls on it and the bomb stays. An
 attacker that wins moves onto the square, a defender that wins stays on it.
@@ -29,9 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armies import kernels_moves, kernels_observe, kernels_step, random_setups
-from armies.kernels_observe import HISTORY_PLANES, PIECE_CODES, PIECE_PLANES, PLANES, SUMMARY
+from armies.kernels_observe import HISTORY_PLANES, PIECE_CODES, PIECE_PLANES, PLANE_NAMES, PLANES, SUMMARY
 from armies.kernels_step import BATTLELESS_LIMIT, FLAG_CAPTURED, GOES_ON, NO_LEGAL_MOVES, PLY_CAP
-from armies.state import State, make_rules, make_state
+from armies.state import make_rules, make_state
 from armies.variants import KIND_NAMES, Variant
 
 __all__ = [
@@ -43,6 +43,7 @@ __all__ = [
     "PIECE_CODES",
     "PIECE_PLANES",
     "PLANES",
+    "PLANE_NAMES",
     "PLY_CAP",
     "SUMMARY",
     "Games",
@@ -66,7 +67,7 @@ class Outcome(NamedTuple):
     """What a step brought, one entry per game."""
 
     ended: NDArray[np.uint8]  # GOES_ON, FLAG_CAPTURED, NO_LEGAL_MOVES, BATTLELESS_LIMIT or PLY_CAP
-    reward: NDArray[np.int8]  # of the side that moved: 1 for a win, else 0 (no move loses at once)
+    reward: NDArray[np.float32]  # of the side that moved: 1 for a win, else 0 (no move loses at once)
     plies: NDArray[np.int32]  # length of the game that finished, 0 where none did
 
 
@@ -115,7 +116,7 @@ class Games:
         """Restart the games where ``mask`` (bool [count], default: all) is true.
 
         ``setups`` uint8 [count, 2, setup_cells] holds kinds, the cells in the order of the owner's view from
-        its back row; without it the games' next set-ups are used, or random ones. Raises SetupError.
+        its back row; without it the games' next set-ups are used if there are some, else random ones. Raises SetupError.
         """
         chosen = np.ones(self.count, np.uint8) if mask is None else np.asarray(mask, bool).astype(np.uint8)
         if setups is None:
@@ -129,15 +130,16 @@ class Games:
         if stuck.size:
             raise SetupError(f"game {stuck[0]}: the set-ups leave the first player without a legal move")
 
-    def set_next_setups(self, setups: NDArray[np.uint8]) -> None:
-        """Set-ups that each game uses at its next restart, once (layout as in :meth:`reset`).
+    def set_next_setups(self, setups: NDArray[np.uint8] | None) -> None:
+        """Set-ups that each game uses at every restart from now on (layout as in :meth:`reset`).
 
-        Set-ups that leave the first player without a legal move are then replaced by random ones;
-        :attr:`setups` always tells what is played. Raises SetupError on a wrong army.
+        None returns to random ones. Set-ups that leave the first player without a legal move are replaced by
+        random ones; :attr:`setups` always tells what is played. Raises SetupError on a wrong army.
         """
-        self._check_setups(setups, np.arange(self.count))
-        self.state.next_setups[:] = setups
-        self.state.has_next[:] = 1
+        if setups is not None:
+            self._check_setups(setups, np.arange(self.count))
+            self.state.next_setups[:] = setups
+        self.state.has_next[:] = setups is not None
 
     def _check_setups(self, setups: NDArray[np.uint8], games: NDArray[np.intp]) -> None:
         """Raise SetupError unless the set-ups of ``games`` are placements of the variant's army."""
@@ -162,28 +164,31 @@ class Games:
             )
 
     def observe(self, out: NDArray[np.uint8] | None = None) -> NDArray[np.uint8]:
-        """What the side to move knows, in its view: uint8 [count, PLANES, cells].
+        """What the side to move sees, cell by cell in its view: uint8 [count, PLANES, cells], 0 or 1.
 
-        The planes are listed in :mod:`armies.kernels_observe`.
+        The planes are listed in :mod:`armies.kernels_observe`; :meth:`summary` tells the rest.
         """
         out = self._buffer(out, (self.count, PLANES, self.variant.cells))
-        kernels_observe.write_planes(self.rules, self.state, out)
+        kernels_observe.write_planes(self.state, out)
         return out
 
     def tokens(self, out: NDArray[np.uint8] | None = None) -> NDArray[np.uint8]:
-        """Planes 0–35 as two codes per cell: uint8 [count, cells, 2] (:mod:`armies.kernels_observe`)."""
+        """The planes as two codes per cell: uint8 [count, cells, 2] (:mod:`armies.kernels_observe`)."""
         out = self._buffer(out, (self.count, self.variant.cells, 2))
         kernels_observe.write_codes(self.state, out)
         return out
 
     def summary(self, out: NDArray[np.uint8] | None = None) -> NDArray[np.uint8]:
-        """The numbers of planes 36–48: uint8 [count, SUMMARY] (:mod:`armies.kernels_observe`)."""
+        """Hidden enemy pieces by kind, and the battleless clock: uint8 [count, SUMMARY].
+
+        The entries are listed in :mod:`armies.kernels_observe`.
+        """
         out = self._buffer(out, (self.count, SUMMARY))
         kernels_observe.write_summaries(self.rules, self.state, out)
         return out
 
     def legal_mask(self, out: NDArray[np.uint8] | None = None) -> NDArray[np.uint8]:
-        """1 for each legal action of the side to move, else 0: uint8 [count, actions] (``out`` may be bool)."""
+        """1 for each legal action of the side to move, else 0: uint8 (or bool) [count, actions]."""
         if out is not None and out.dtype == np.bool_:
             self.legal_mask(out.view(np.uint8))
             return out
@@ -218,7 +223,7 @@ class Games:
                 f"actions are {actions.dtype} {list(actions.shape)}; expected int32 [{self.count}]"
             )
         outcome = Outcome(
-            np.empty(self.count, np.uint8), np.empty(self.count, np.int8), np.empty(self.count, np.int32)
+            np.empty(self.count, np.uint8), np.empty(self.count, np.float32), np.empty(self.count, np.int32)
         )
         if kernels_step.step_games(self.rules, self.state, actions, *outcome):
             raise IllegalActionError(self._why_illegal(actions))

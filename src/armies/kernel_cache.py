@@ -11,7 +11,7 @@ import hashlib
 import os
 from pathlib import Path
 
-import numba
+from numba.core import config
 
 
 def sources_hash() -> str:
@@ -24,4 +24,4 @@ def sources_hash() -> str:
 
 if "NUMBA_CACHE_DIR" not in os.environ:
     cache_home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    numba.config.CACHE_DIR = str(cache_home / "armies" / sources_hash())
+    config.CACHE_DIR = str(cache_home / "armies" / sources_hash())  # type: ignore[attr-defined]

@@ -1,36 +1,40 @@
-"""What the side to move knows of its game, as planes or as codes, in its own view.
+"""What the side to move knows of its game, in its own view: planes, or codes, and a summary.
 
-Planes (uint8 [n, PLANES, cells]):
+Planes (uint8 [n, PLANES, cells], 0 or 1; ``PLANE_NAMES`` names them):
 
-=========  =================================================================================
+=========  ======================================================================================
 plane      meaning
-=========  =================================================================================
+=========  ======================================================================================
 0–11       own piece of kind 1–12 (``variants.KIND_NAMES``)
 12–23      enemy piece of kind 1–12, revealed
 24         enemy piece, hidden
 25         own piece, revealed to the enemy
 26, 27     own piece, enemy piece that has moved
 28–35      the last four plies, newest (the enemy's) first: source, target; source, target; …
-36–47      number of the enemy's hidden pieces of kind 1–12, the same on every cell
-48         plies without a battle, in eighths of the limit (0–7), the same on every cell
-=========  =================================================================================
+=========  ======================================================================================
 
-All but the last 13 planes are 0 or 1.
+Codes (uint8 [n, cells, 2]) say the same in two bytes per cell. The second byte has bit ``i`` set where plane
+``28 + i`` is; the first is a piece code:
 
-Codes say the same in two bytes per cell (uint8 [n, cells, 2]) and one summary per game (uint8 [n, SUMMARY]).
-The first byte is a piece code, the second has bit ``i`` set where plane ``28 + i`` is:
+=========  ======================================================================================
+code       meaning
+=========  ======================================================================================
+0, 1       empty, lake
+2, 3       hidden enemy piece that has not moved, that has moved
+4–27       revealed enemy piece: ``4 + 2 * (kind - 1) + moved``
+28–75      own piece: ``28 + 4 * (kind - 1) + 2 * revealed + moved``
+=========  ======================================================================================
 
-========  ===================================================================================
-code      meaning
-========  ===================================================================================
-0, 1      empty, lake
-2, 3      hidden enemy piece that has not moved, that has moved
-4–27      revealed enemy: ``4 + 2 * (kind - 1) + moved``
-28–75     own: ``28 + 4 * (kind - 1) + 2 * revealed + moved``
-========  ===================================================================================
+At every cell, planes 0–27 are ``PIECE_PLANES[codes[..., 0]]``, planes 28–35 ``HISTORY_PLANES[codes[..., 1]]``.
 
-``planes[:, :28] = PIECE_PLANES[codes[..., 0]]``, ``planes[:, 28:36] = HISTORY_PLANES[codes[..., 1]]`` (cells
-and planes exchanged) and ``planes[:, 36:] = summary``, broadcast over the cells.
+The summary (uint8 [n, SUMMARY]) is what belongs to no cell:
+
+=========  ======================================================================================
+entry      meaning
+=========  ======================================================================================
+0–11       number of the enemy's hidden pieces of kind 1–12
+12         plies without a battle, in eighths of the limit (0–7)
+=========  ======================================================================================
 """
 
 from __future__ import annotations
@@ -41,14 +45,22 @@ from numpy.typing import NDArray
 
 from armies import kernel_cache  # noqa: F401  (before any kernel)
 from armies.state import HISTORY_PLIES, KIND_BITS, LAKE, MOVED, NO_CELL, REVEALED, SIDE_SHIFT
-from armies.variants import EMPTY, KINDS
+from armies.variants import EMPTY, KIND_NAMES, KINDS
 
 OWN, SHOWN, HIDDEN, OWN_REVEALED, OWN_MOVED, ENEMY_MOVED = 0, 12, 24, 25, 26, 27
 HISTORY = 28
-SUMMARY_START = HISTORY + 2 * HISTORY_PLIES
+PLANES = HISTORY + 2 * HISTORY_PLIES
+PLANE_NAMES = (
+    *(f"own {name}" for name in KIND_NAMES[1:]),
+    *(f"enemy {name}" for name in KIND_NAMES[1:]),
+    "enemy hidden",
+    "own revealed",
+    "own moved",
+    "enemy moved",
+    *(f"{end} {ago} plies ago" for ago in range(1, HISTORY_PLIES + 1) for end in ("source", "target")),
+)
 SUMMARY = KINDS + 1
-PLANES = SUMMARY_START + SUMMARY
-QUIET_STEPS = 8  # the battleless plane counts eighths of the limit
+QUIET_STEPS = 8  # the battleless clock counts eighths of the limit
 
 EMPTY_CODE, LAKE_CODE, HIDDEN_CODE, SHOWN_CODE, OWN_CODE = 0, 1, 2, 4, 28
 PIECE_CODES = OWN_CODE + 4 * KINDS
@@ -77,7 +89,7 @@ HISTORY_PLANES = ((np.arange(256)[:, None] >> np.arange(2 * HISTORY_PLIES)) & 1)
 
 @njit(cache=True, nogil=True, fastmath=False)
 def write_summary(rules, state, game, summary):  # type: ignore[no-untyped-def]
-    """Write the numbers of planes 36–48 of one game to ``summary`` (uint8 [SUMMARY])."""
+    """Write the summary of one game to ``summary`` (uint8 [SUMMARY])."""
     enemy = 1 - int(state.acting[game])
     board = state.boards[game]
     summary[:] = 0
@@ -97,15 +109,14 @@ def write_summaries(rules, state, summaries):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, parallel=True, fastmath=False)
-def write_planes(rules, state, planes):  # type: ignore[no-untyped-def]
+def write_planes(state, planes):  # type: ignore[no-untyped-def]
     """Write every game's observation to ``planes`` (uint8 [n, PLANES, cells])."""
     for game in prange(planes.shape[0]):
         out = planes[game]
-        out[:SUMMARY_START] = 0
+        out[:] = 0
         side = int(state.acting[game])
         board = state.boards[game]
         cells = board.size
-        hidden = np.zeros(KINDS, np.uint8)
         for cell in range(cells):
             code = int(board[cell])
             kind = code & KIND_BITS
@@ -123,14 +134,10 @@ def write_planes(rules, state, planes):  # type: ignore[no-untyped-def]
                     out[SHOWN + kind - 1, view] = 1
                 else:
                     out[HIDDEN, view] = 1
-                    hidden[kind - 1] += 1
         for i in range(2 * HISTORY_PLIES):
             cell = int(state.history[game, i])
             if cell != NO_CELL:
                 out[HISTORY + i, cell if side == 0 else cells - 1 - cell] = 1
-        for kind in range(KINDS):
-            out[SUMMARY_START + kind] = hidden[kind]
-        out[SUMMARY_START + KINDS] = QUIET_STEPS * int(state.quiet_plies[game]) // rules.battleless_limit
 
 
 @njit(cache=True, nogil=True, fastmath=False)

@@ -11,7 +11,16 @@ from numba import njit, prange
 from armies import kernel_cache  # noqa: F401  (before any kernel)
 from armies.kernels_moves import extend_chain, forget_chain, write_legal_moves
 from armies.random_setups import random_below, shuffle_army
-from armies.state import KIND_BITS, MOVED, NO_CELL, PLAY_STREAM, REVEALED, SETUP_STREAM, SIDE_SHIFT
+from armies.state import (
+    CHAIN_CELL,
+    KIND_BITS,
+    MOVED,
+    NO_CELL,
+    PLAY_STREAM,
+    REVEALED,
+    SETUP_STREAM,
+    SIDE_SHIFT,
+)
 from armies.variants import BOMB, EMPTY, FLAG, MARSHAL, MINER, SPY
 
 GOES_ON, FLAG_CAPTURED, NO_LEGAL_MOVES, BATTLELESS_LIMIT, PLY_CAP = range(5)
@@ -36,7 +45,8 @@ def set_up(rules, state, game):  # type: ignore[no-untyped-def]
     """Put both armies of ``state.setups[game]`` on an empty board; side 0 is to move."""
     cells = rules.empty_board.size
     board = state.boards[game]
-    board[:] = rules.empty_board
+    for cell in range(cells):
+        board[cell] = rules.empty_board[cell]
     for i in range(rules.army.size):
         board[i] = state.setups[game, 0, i]
         kind = int(state.setups[game, 1, i])
@@ -66,8 +76,9 @@ def restart(rules, state, game):  # type: ignore[no-untyped-def]
     Set-ups that leave side 0 without a legal move are replaced by random ones.
     """
     if state.has_next[game]:
-        state.has_next[game] = 0
-        state.setups[game] = state.next_setups[game]
+        for side in range(2):
+            for i in range(rules.army.size):
+                state.setups[game, side, i] = state.next_setups[game, side, i]
         set_up(rules, state, game)
         if state.legal_counts[game] > 0:
             return
@@ -119,7 +130,8 @@ def move(rules, state, game, action):  # type: ignore[no-untyped-def]
     defender = int(board[end])
 
     history = state.history[game]
-    history[2:] = history[:-2].copy()
+    for i in range(history.size - 1, 1, -1):
+        history[i] = history[i - 2]
     history[0], history[1] = start, end
     extend_chain(state.chains[game, side], size, source, target)
 
@@ -138,7 +150,7 @@ def move(rules, state, game, action):  # type: ignore[no-untyped-def]
             board[end] = EMPTY
         if result != ATTACKER_WINS:
             forget_chain(state.chains[game, side])
-        if result != DEFENDER_WINS and state.chains[game, 1 - side, 0] == size * size - 1 - target:
+        if result != DEFENDER_WINS and state.chains[game, 1 - side, CHAIN_CELL] == size * size - 1 - target:
             forget_chain(state.chains[game, 1 - side])
 
     state.plies[game] += 1
@@ -174,7 +186,7 @@ def start_from_setups(rules, state, mask):  # type: ignore[no-untyped-def]
 def step_games(rules, state, actions, ended, reward, plies):  # type: ignore[no-untyped-def]
     """Play one action (int32 [n]) in every game and return 0, or the number of illegal actions.
 
-    If any action is illegal, no game is touched. ``ended`` uint8, ``reward`` int8 (of the side that moved),
+    If any action is illegal, no game is touched. ``ended`` uint8, ``reward`` float32 (of the side that moved),
     ``plies`` int32 (of the finished game), each [n], are written. Finished games are restarted.
     """
     illegal = 0
@@ -186,7 +198,7 @@ def step_games(rules, state, actions, ended, reward, plies):  # type: ignore[no-
     for game in prange(actions.size):
         end = move(rules, state, game, int(actions[game]))
         ended[game] = end
-        reward[game] = 1 if end == FLAG_CAPTURED or end == NO_LEGAL_MOVES else 0
+        reward[game] = 1.0 if end in (FLAG_CAPTURED, NO_LEGAL_MOVES) else 0.0
         plies[game] = 0
         if end != GOES_ON:
             plies[game] = state.plies[game]

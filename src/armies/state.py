@@ -54,7 +54,7 @@ class State(NamedTuple):
     legal: NDArray[np.int16]  # [n, most legal moves]: legal actions of the side to move, ascending
     legal_counts: NDArray[np.int32]  # [n]
     setups: NDArray[np.uint8]  # [n, 2, setup_cells]: what each game started from, in the owners' views
-    next_setups: NDArray[np.uint8]  # [n, 2, setup_cells]: for the next restart, where has_next is 1
+    next_setups: NDArray[np.uint8]  # [n, 2, setup_cells]: for every restart, where has_next is 1
     has_next: NDArray[np.uint8]  # [n]
     generators: NDArray[np.uint64]  # [n, 2]: xorshift states, for set-ups and for random play
 
@@ -78,7 +78,8 @@ def make_rules(variant: Variant, battleless_limit: int | None, ply_cap: int | No
 
 def make_state(variant: Variant, count: int, seed: int) -> State:
     """Arrays for ``count`` games that have not started yet; a game's generators depend on seed and index."""
-    generators = np.random.SeedSequence(seed).generate_state(2 * count, np.uint64).reshape(count, 2)
+    words = np.random.SeedSequence(seed).generate_state(2 * count, np.uint64)
+    generators = words.astype(np.uint64).reshape(count, 2)
     generators[generators == 0] = 1  # xorshift never leaves zero
     setup_shape = (count, 2, variant.setup_cells)
     return State(

@@ -72,6 +72,12 @@ class Variant:
         return self.size * self.size
 
     @property
+    def playable(self) -> NDArray[np.int32]:
+        """The cells that are not lakes, ascending (the same in both views): int32 [playable cells]."""
+        lakes = {row * self.size + column for row, column in self.lakes}
+        return np.array([cell for cell in range(self.cells) if cell not in lakes], dtype=np.int32)
+
+    @property
     def setup_cells(self) -> int:
         """Number of cells of a set-up: the first ``setup_rows`` rows of its owner's view."""
         return self.setup_rows * self.size
