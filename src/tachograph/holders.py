@@ -101,7 +101,11 @@ def live_outer_lease(physical_id: str) -> str | None:
     """The token that this process itself runs under, if the lease it names is still held; else None."""
     token = os.environ.get(TOKEN_VARIABLE, "")
     match = _TOKEN.fullmatch(token)
-    if match is None or match["device"] != physical_id or not is_alive(int(match["pid"]), int(match["start"])):
+    if (
+        match is None
+        or match["device"] != physical_id
+        or not is_alive(int(match["pid"]), int(match["start"]))
+    ):
         return None
     owner = int(match["pid"])
     try:

@@ -293,7 +293,8 @@ class _Acquisition:
         who = "; ".join(holder.sentence() for holder in holders) or "a process that is just ending"
         if remaining <= 0:
             raise LeaseUnavailableError(
-                f"{place} is still taken after waiting {self.max_wait_s:g} s, held by {who}; lock file {self.path}"
+                f"{place} is still taken after waiting {self.max_wait_s:g} s, held by {who}; "
+                f"lock file {self.path}"
             )
         self.say(f"waiting for {place}, held by {who}; giving up in {remaining:.0f} s")
 

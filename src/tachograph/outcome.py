@@ -74,7 +74,9 @@ def judge(cause: str, code: int | None, max_hold_s: float) -> tuple[str, str]:
     ``code`` is that of `subprocess`: negative for a signal, None if the program did not end even by SIGKILL.
     """
     name = signal_name(code)
-    ended = f"killed by {name}" if name else "it does not end by SIGKILL" if code is None else f"exit code {code}"
+    ended = (
+        f"killed by {name}" if name else "it does not end by SIGKILL" if code is None else f"exit code {code}"
+    )
     if cause == TIME_LIMIT:
         return "time_limit", f"ended at the limit of {max_hold_s:g} s ({ended})"
     if cause:

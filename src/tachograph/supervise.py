@@ -30,7 +30,9 @@ from tachograph.processes import (
 )
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-SAME_REQUEST_SECONDS = 1.0  # Ctrl-C, or the end of a terminal, may come from the kernel and from Snakemake too
+SAME_REQUEST_SECONDS = (
+    1.0  # Ctrl-C, or the end of a terminal, may come from the kernel and from Snakemake too
+)
 SURVIVOR_PATIENCE_SECONDS = 5.0  # after SIGKILL; only a process stuck in the kernel takes longer
 
 
@@ -107,7 +109,9 @@ class _Program:
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:  # ValueError: a NUL byte in an argument
-            raise TachographError(f"command {list(argv)!r} cannot be started in {cwd or '.'}: {error}") from error
+            raise TachographError(
+                f"command {list(argv)!r} cannot be started in {cwd or '.'}: {error}"
+            ) from error
         finally:
             if output is not None:
                 os.close(output)

@@ -86,9 +86,13 @@ def _checked_header(cells: list[str], path: Path, number: int, iteration: str | 
     if twice is not None:
         raise HistoryError(f"{path}, line {number}: column {twice!r} stands twice in the header")
     if iteration is not None and iteration not in cells:
-        raise HistoryError(f"{path}, line {number}: no column {iteration!r} in the header; found {', '.join(cells)}")
+        raise HistoryError(
+            f"{path}, line {number}: no column {iteration!r} in the header; found {', '.join(cells)}"
+        )
     return cells
 
 
 def _wrong_width(path: Path, number: int, found: int, header: list[str]) -> HistoryError:
-    return HistoryError(f"{path}, line {number}: found {found} cells, expected {len(header)} as the header has")
+    return HistoryError(
+        f"{path}, line {number}: found {found} cells, expected {len(header)} as the header has"
+    )
