@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -145,18 +145,20 @@ def environment_value(pid: int, name: str) -> str | None:
     return None
 
 
-def open_files(pid: int) -> Iterator[tuple[int, os.stat_result]]:
-    """Each open file of ``pid`` as (descriptor, its status); nothing where we may not look."""
+def open_files(pid: int) -> list[tuple[int, str, os.stat_result]]:
+    """Each open file of ``pid`` as (descriptor, path, status); [] if there is no such process.
+
+    Raises PermissionError if we may not look (a process of another user).
+    """
     folder = PROC / str(pid) / "fd"
+    found = []
     try:
-        names = os.listdir(folder)
-    except OSError:
-        return
-    for name in names:
-        try:
-            yield int(name), os.stat(folder / name)
-        except OSError:
-            continue
+        for name in os.listdir(folder):
+            with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+                found.append((int(name), os.readlink(folder / name), os.stat(folder / name)))
+    except (FileNotFoundError, ProcessLookupError):
+        pass
+    return found
 
 
 def holds_flock(pid: int, descriptor: int) -> bool:

@@ -138,7 +138,7 @@ class _Program:
         try:
             while True:
                 until = min(next_tick, end_of_grace, end_of_hold if not cause else math.inf)
-                events = poll.poll(max(until - time.monotonic(), 0.0) * 1000)
+                events = poll.poll(min(max(until - time.monotonic(), 0.0), 3600.0) * 1000)
                 ready = {descriptor for descriptor, _ in events}
                 now = time.monotonic()
                 if exited in ready or now > killed + SURVIVOR_PATIENCE_SECONDS:
