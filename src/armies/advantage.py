@@ -29,14 +29,14 @@ def advantages_and_targets(
 ) -> tuple[Floats, Floats]:
     """GAE(λ) advantages [T, B] and TD(λ) targets of the categorical value [T, B, 3].
 
-    ``values`` [T + 1, B, 3]: probabilities of (loss, tie, win) for the mover; row T belongs to the position after
-    the last ply. ``acting`` [T + 1, B]: which player (0 or 1) moves. ``ended`` [T, B]: the ply ended its game, with
-    ``reward`` [T, B] for the mover (1 win, 0 tie, -1 loss).
+    ``values`` [T + 1, B, 3]: probabilities of (loss, tie, win) for the mover; row T belongs to the position
+    after the last ply. ``acting`` [T + 1, B]: which player (0 or 1) moves. ``ended`` [T, B]: the ply ended
+    its game, with ``reward`` [T, B] for the mover (1 win, 0 tie, -1 loss).
 
-    For a transition with value V, whose player's next turn has value V' (or whose game ended with outcome V'):
-    advantage = (V' - V) + λ · advantage', target = (1 - λ) V' + λ target'; at an end advantage' = 0, target' = V'
-    (Schulman et al., arXiv 1506.02438, with γ = 1). The player who does not move at row T takes the mover's value
-    there, seen from the other side.
+    For a transition with value V, whose player's next turn has value V' (or whose game ended with outcome
+    V'): advantage = (V' - V) + λ · advantage', target = (1 - λ) V' + λ target'; at an end advantage' = 0,
+    target' = V' (Schulman et al., arXiv 1506.02438, with γ = 1). The player who does not move at row T takes
+    the mover's value there, seen from the other side.
     """
     T, B, _ = values.shape[0] - 1, *values.shape[1:]
     games = np.arange(B)
@@ -70,7 +70,7 @@ def advantages_and_targets(
 
 
 def keep(advantages: Floats, quantile: float, floor: float) -> tuple[NDArray[np.int64], float]:
-    """Flat indices of the transitions with |advantage| ≥ max(quantile of |advantage|, floor), and that threshold."""
+    """Flat numbers of the transitions with |advantage| ≥ threshold = max(quantile, floor), and threshold."""
     size = np.abs(advantages).ravel()
     threshold = max(float(np.quantile(size, quantile)), floor)
     return np.flatnonzero(size >= threshold), threshold

@@ -40,7 +40,7 @@ class _KernelNames(TorchDispatchMode):
 
 
 def attention_that_runs(backend: str, forward: Callable[[], object]) -> str:
-    """Run ``forward`` with ``backend`` forced and name the backend whose kernel ran (math has none of its own).
+    """Run ``forward`` with ``backend`` forced and name the backend that ran.
 
     :class:`ArmiesError` when the device has no such kernel for the shapes and number format of ``forward``.
     """
@@ -54,4 +54,5 @@ def attention_that_runs(backend: str, forward: Callable[[], object]) -> str:
             f"{backend} attention is not available for this network on this device, "
             "expected a device with it or ARMIES_COLLECT_PATH=reference"
         ) from None
+    # The math backend is made of ordinary operators, so it shows none of these names.
     return "+".join(sorted(kernels.seen)) or "math"

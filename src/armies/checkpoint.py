@@ -1,4 +1,4 @@
-"""Saving a training between two iterations, and loading it exactly. Files hold tensors and plain values only."""
+"""Saving a training between two iterations and loading it exactly, as tensors and plain values only."""
 
 from __future__ import annotations
 

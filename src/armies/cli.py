@@ -95,9 +95,7 @@ def _train(options: argparse.Namespace) -> None:
             flush=True,
         )
 
-    train(
-        preset, path, options.iterations, options.out, options.seed, options.device, options.resume, report
-    )
+    train(preset, path, options.iterations, options.out, options.seed, options.device, options.resume, report)
 
 
 def _profile(options: argparse.Namespace) -> None:

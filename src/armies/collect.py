@@ -39,7 +39,10 @@ class Collector:
     def collect(
         self, network: MoveNetwork, steps: int, setups: SetupRecord, timer: Timer = NO_TIMER
     ) -> Rollout:
-        """Play ``steps`` plies of every game; games that end restart. ``network`` has the path's number format."""
+        """Play ``steps`` plies of every game; games that end restart.
+
+        ``network`` has the number format of the path.
+        """
         rollout = self._empty_rollout(steps)
         with forced_attention(self.path.attention):
             for t in range(steps):
@@ -130,7 +133,7 @@ class Collector:
     def _empty_rollout(self, T: int) -> Rollout:
         B = self.games.count
         cells, summary = self.observed
-        # Planes are stored in bf16, as the loop of old did; codes and summaries are small integers, exact in both.
+        # Planes are stored in bf16, as the loop of old did. All are small integers: exact in either format.
         number = torch.uint8 if self.path.table else torch.bfloat16
         return Rollout(
             observations=(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class ArmiesError(Exception):
-    """Bad input or an impossible request, said in one sentence; the command line prints it and exits with 2."""
+    """Bad input, said in one sentence; the command line prints it and exits with 2."""
 
 
 class NonFiniteTrainingError(Exception):

@@ -19,7 +19,7 @@ def drop_iterations_after(path: Path, iteration: int) -> None:
     try:
         lines = path.read_bytes().splitlines(keepends=True)
     except OSError as error:
-        raise ArmiesError(f"{path} cannot be read: {error.strerror}, expected the history to resume") from None
+        raise ArmiesError(f"{path} cannot be read: {error.strerror}") from None
     kept = []
     for number, line in enumerate(lines[:iteration], start=1):
         try:

@@ -16,8 +16,8 @@ import math
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812 (its usual name)
 
 from armies.engine import HISTORY_PLANES, PIECE_PLANES, PLANES, SUMMARY
 from armies.presets import NetworkConfig
@@ -26,7 +26,9 @@ from armies.variants import Variant, action_cells
 
 @dataclass(frozen=True)
 class LegalMoves:
-    """Legal moves of B games as token numbers, padded to L: ``sources``, ``targets`` int64 [B, L], ``valid`` bool [B, L]."""
+    """Legal moves of B games as token numbers, padded to L: ``sources``, ``targets`` int64 [B, L], ``valid``
+    bool [B, L].
+    """
 
     sources: Tensor
     targets: Tensor
@@ -49,7 +51,7 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor, rows: Tensor | None = None, causal: bool = False) -> Tensor:
         """[B, T, C] -> [B, T, C]; with ``rows`` (int64 [B, R]) only those rows of the result: [B, R, C]."""
-        B, T, C = x.shape
+        B, _, C = x.shape
         normed = self.attention_norm(x)
         if rows is None:
             query, key, value = self.query_key_value(normed).chunk(3, dim=-1)
@@ -82,10 +84,16 @@ class MoveNetwork(nn.Module):
         token_of_cell = torch.zeros(variant.cells, dtype=torch.int64)  # lakes: 0, never read by a legal move
         token_of_cell[playable] = torch.arange(1, len(playable) + 1)
         source, target = token_of_cell[torch.as_tensor(action_cells(variant), dtype=torch.int64)].unbind(1)
+        self.playable: Tensor  # int64 [N], cells
+        self.source_token: Tensor  # int64 [A]
+        self.target_token: Tensor  # int64 [A]
+        self.pair: Tensor  # int64 [A], source * T + target
+        self.piece_planes: Tensor  # of every piece code, [codes, planes]
+        self.history_planes: Tensor  # of every history code, [codes, planes]
         self.register_buffer("playable", playable, persistent=False)
-        self.register_buffer("source_token", source, persistent=False)  # [A]
-        self.register_buffer("target_token", target, persistent=False)  # [A]
-        self.register_buffer("pair", source * (1 + len(playable)) + target, persistent=False)  # [A]
+        self.register_buffer("source_token", source, persistent=False)
+        self.register_buffer("target_token", target, persistent=False)
+        self.register_buffer("pair", source * (1 + len(playable)) + target, persistent=False)
 
         self.register_buffer("piece_planes", torch.from_numpy(PIECE_PLANES).float(), persistent=False)
         self.register_buffer("history_planes", torch.from_numpy(HISTORY_PLANES).float(), persistent=False)
@@ -171,8 +179,8 @@ def take_rows(x: Tensor, rows: Tensor) -> Tensor:
 def needed_rows(moves: LegalMoves, T: int) -> tuple[Tensor, Tensor]:
     """The value token and every token that a legal move starts from or ends on.
 
-    Returns ``rows`` int64 [B, R] (ascending, padded with 0) and ``position`` int64 [B, T]: where in ``rows`` a
-    needed token stands.
+    Returns ``rows`` int64 [B, R] (ascending, padded with 0) and ``position`` int64 [B, T]: where in ``rows``
+    a needed token stands.
     """
     B = moves.valid.shape[0]
     device = moves.valid.device

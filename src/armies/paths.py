@@ -1,7 +1,7 @@
 """Which way the trainer computes: the reference path, the fast path, and each step between them.
 
-Every path computes the same function. They differ in how, so that a study can attribute a factor to each step.
-``ARMIES_COLLECT_PATH`` names the path:
+Every path computes the same function. They differ in how, so that a study can attribute a factor to each
+step. ``ARMIES_COLLECT_PATH`` names the path:
 
 * ``reference``: the loop as it was: math attention, bf16 collection, planes, the head over all actions;
 * ``plain``: the same numbers from a straight loop without any choice in it, to prove the one above against;
@@ -74,7 +74,8 @@ def path_named(name: str) -> CollectPath:
     for step in steps:
         if step not in STEPS:
             raise ArmiesError(
-                f"path is {name!r}, expected reference, plain, fast or steps joined by '+' out of {', '.join(STEPS)}"
+                f"path is {name!r}, expected reference, plain, fast "
+                f"or steps joined by '+' out of {', '.join(STEPS)}"
             )
     if len(set(steps)) < len(steps):
         raise ArmiesError(f"path {name!r} names a step twice, expected each once")

@@ -1,8 +1,8 @@
 """Collection as it was before there were paths: one straight loop, without a choice or a timer in it.
 
-It shares the network and the engine with :mod:`armies.collect` and nothing else. A run on the path ``plain`` must
-write the same history as one on the path ``reference``, bit for bit but for the times; that proves that making
-the loop configurable changed nothing.
+It shares the network and the engine with :mod:`armies.collect` and nothing else. A run on the path ``plain``
+must write the same history as one on the path ``reference``, bit for bit but for the times; that proves that
+making the loop configurable changed nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from armies.setup_record import SetupRecord
 def plain_collect(
     games: Games, network: MoveNetwork, steps: int, setups: SetupRecord, generator: torch.Generator
 ) -> Rollout:
-    """Play ``steps`` plies of every game with a bf16 ``network``; see :meth:`armies.collect.Collector.collect`."""
+    """Play ``steps`` plies of every game with a bf16 ``network``; see
+    :meth:`armies.collect.Collector.collect`.
+    """
     T, B, A, cells = steps, games.count, games.variant.actions, games.variant.cells
     device = generator.device
     observations = torch.empty(T, B, PLANES, cells, dtype=torch.bfloat16, device=device)

@@ -1,4 +1,4 @@
-"""The move network as a path computes it: observations and legal moves in, log-probabilities and value out."""
+"""The move network as a path computes it: observations and legal moves in, policy and value out."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def forward(
 ) -> tuple[Tensor, Tensor]:
     """Policy logits and value logits [B, 3], in the number format of ``network``.
 
-    ``observation``: planes [B, PLANES, cells] (codes [B, cells, 2] with a table path) and summary [B, SUMMARY]. ``legal``: bool mask
-    [B, A], policy logits [B, A] with illegal actions not masked yet; with a path that has ``legal`` it is a list
-    of actions int64 [B, L] padded with -1, and the logits are [B, L].
+    ``observation``: planes [B, PLANES, cells] (codes [B, cells, 2] with a table path) and a summary.
+    ``legal``: bool mask [B, A], policy logits [B, A] with illegal actions not masked yet; with a
+    path that has ``legal`` it is a list of actions int64 [B, L] padded with -1, and the logits are [B, L].
     """
     tokens = network.embed_codes(*observation) if path.table else network.embed_planes(*observation)
     if path.legal:
@@ -39,8 +39,8 @@ def log_probabilities(logits: Tensor, legal: Tensor) -> Tensor:
 def sample(log_probs: Tensor, path: CollectPath, generator: torch.Generator) -> Tensor:
     """One column per row, drawn from the policy: int64 [B].
 
-    Over all actions by ``multinomial``. On lists by the Gumbel argmax: with E exponential, argmax(log p - log E)
-    is a draw from p.
+    Over all actions by ``multinomial``. On lists by the Gumbel argmax: with exponential E,
+    argmax(log p - log E) is a draw from p.
     """
     if path.legal:
         noise = torch.empty_like(log_probs).exponential_(generator=generator)

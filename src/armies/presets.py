@@ -1,8 +1,8 @@
 """The sizes and settings of a training, as named presets.
 
 A preset is everything that determines a training apart from the seed, the path and the device.
-Learning constants follow the public research line (arXiv 2511.07312): advantage filter at the 75 % quantile with
-a floor of 0.01, PPO clip 0.2, GAE λ 0.5, TD λ 0.8, no discount.
+Learning constants follow the public research line (arXiv 2511.07312): advantage filter at the 75 % quantile
+with a floor of 0.01, PPO clip 0.2, GAE λ 0.5, TD λ 0.8, no discount.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from armies.variants import VARIANTS, Variant
 
 @dataclass(frozen=True)
 class NetworkConfig:
-    """Size of a transformer: ``layers`` pre-norm blocks of ``width`` channels in ``heads`` attention heads."""
+    """Size of a transformer: ``layers`` blocks of ``width`` channels, in ``heads`` attention heads."""
 
     width: int
     heads: int
@@ -35,7 +35,7 @@ class NetworkConfig:
 
 @dataclass(frozen=True)
 class LearningConfig:
-    """How transitions become gradients (move network) and finished games become gradients (set-up network)."""
+    """How the move network learns from transitions, and the set-up network from finished games."""
 
     learning_rate: float = 1e-3
     epochs: int = 1  # passes over the kept transitions

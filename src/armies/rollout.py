@@ -57,7 +57,7 @@ def pad_moves(offsets: NDArray[np.int32], actions: NDArray[np.int32]) -> NDArray
 class Rollout:
     """The transitions of an iteration. Tensors lie on the device, arrays on the host."""
 
-    observations: tuple[Tensor, Tensor]  # planes [T, B, PLANES, cells] or codes [T, B, cells, 2]; summaries [T, B, SUMMARY]
+    observations: tuple[Tensor, Tensor]  # planes [T, B, PLANES, cells] or codes [T, B, cells, 2]; summaries
     legal: Masks | MoveLists
     choices: Tensor  # int64 [T, B]: column of the policy row that was played
     log_probs: Tensor  # float32 [T, B]: its log-probability when it was played

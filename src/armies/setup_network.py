@@ -1,7 +1,7 @@
 """The set-up network: writes a set-up cell by cell, and learns from the games that its set-ups began.
 
-It is autoregressive: the kind on a cell depends on all kinds before it. A gated recurrent unit carries what was
-placed so far; kinds of which no piece is left are masked, so every set-up it writes has the right pieces.
+It is autoregressive: the kind on a cell depends on all kinds before it. A gated recurrent unit carries what
+was placed so far; kinds of which no piece is left are masked, so every set-up it writes has the right pieces.
 
 N set-ups, S cells of a set-up (row by row from the back row), K = 13 kinds, 0 being an empty cell.
 """
@@ -26,7 +26,8 @@ class SetupNetwork(nn.Module):
         super().__init__()
         self.cells = variant.setup_cells
         army = torch.from_numpy(np.bincount(variant.army, minlength=K))
-        self.register_buffer("army", army, persistent=False)  # int64 [K]: pieces of each kind, empty cells too
+        self.army: Tensor  # int64 [K]: how many of each kind, empty cells too
+        self.register_buffer("army", army, persistent=False)
         self.embed = nn.Embedding(K + 1, width)  # the last row stands before the first cell
         self.positions = nn.Parameter(0.1 * torch.randn(self.cells, width))
         self.memory = nn.GRU(width, width, batch_first=True)

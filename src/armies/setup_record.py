@@ -51,20 +51,13 @@ class SetupRecord:
 
     def take_played(self, device: torch.device) -> PlayedSetups:
         """The followed set-ups whose games ended since the last call."""
-        S = self.in_play.shape[2]
+        nothing = (self.in_play[:0], self.log_probs[:0], self.log_probs[:0])
         setups, log_probs, outcomes = (
-            np.concatenate([entry[part] for entry in self._ended] or [empty])
-            for part, empty in enumerate(
-                (np.zeros((0, 2, S), np.uint8), np.zeros((0, 2), np.float32), np.zeros((0, 2), np.float32))
-            )
+            torch.from_numpy(np.concatenate(parts)).flatten(0, 1).to(device)
+            for parts in zip(nothing, *self._ended, strict=True)
         )
         self._ended = []
-        return PlayedSetups(
-            setups=torch.from_numpy(setups.reshape(-1, S)).to(device),
-            log_probs=torch.from_numpy(log_probs.reshape(-1)).to(device),
-            outcomes=torch.from_numpy(outcomes.reshape(-1)).to(device),
-            sides=torch.arange(2, device=device).repeat(len(setups)),
-        )
+        return PlayedSetups(setups, log_probs, outcomes, torch.arange(len(setups), device=device) % 2)
 
     ARRAYS = ("next_setups", "next_log_probs", "log_probs", "followed", "in_play")
 

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
 import torch
+
 from tachograph.instrument import StageTimer
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tachograph.instrument import HistoryWriter
 
 from armies.checkpoint import CHECKPOINT, load_checkpoint, save_checkpoint
 from armies.engine import BATTLELESS_LIMIT, FLAG_CAPTURED, NO_LEGAL_MOVES, PLY_CAP
@@ -22,6 +21,7 @@ from armies.setup_network import update_setups
 from armies.stages import synchronize
 from armies.trainer import Trainer, make_trainer
 from armies.update import UpdateReport, update_moves
+from tachograph.instrument import HistoryWriter
 
 Report = Callable[[dict[str, Any]], None]
 
@@ -105,8 +105,8 @@ def _row(
 ) -> dict[str, Any]:
     """One row of the history. Losses are means over the update's minibatches, in nats but for the policy's.
 
-    A loss is null when there was nothing to learn from: no transition kept, no game with a set-up of the network
-    finished. ``mean_plies`` is over the games that finished in the iteration, null without one.
+    A loss is null when there was nothing to learn from: no transition kept, no game with a set-up of the
+    network finished. ``mean_plies`` is over the games that finished in the iteration, null without one.
     """
     finished = rollout.ended > 0
     endings = np.bincount(rollout.ended.ravel(), minlength=PLY_CAP + 1)

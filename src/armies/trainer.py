@@ -85,5 +85,5 @@ def device_named(name: str) -> torch.device:
         return torch.device("cpu")
     count = torch.cuda.device_count()
     if int(number or 0) >= count:
-        raise ArmiesError(f"device is {name!r}, found {count} CUDA or ROCm devices, expected cpu or a lower number")
+        raise ArmiesError(f"device is {name!r}, found {count} CUDA or ROCm devices")
     return torch.device("cuda", int(number or 0))

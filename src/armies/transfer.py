@@ -9,8 +9,9 @@ from torch import Tensor
 class HostBuffers:
     """uint8 arrays of the host for one device.
 
-    Pinned buffers are copied without waiting. That is safe although the engine fills the same buffer again at the
-    next ply: the loop reads the actions back from the device in between, and that waits for the copies as well.
+    Pinned buffers are copied without waiting. That is safe although the engine fills the same buffer again at
+    the next ply: the loop reads the actions back from the device in between, and that waits for the copies as
+    well.
     """
 
     def __init__(self, device: torch.device, pinned: bool) -> None:

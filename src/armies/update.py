@@ -68,8 +68,8 @@ def ppo_losses(
     ``log_probs`` and ``old_log_probs`` [K, M], -inf where not ``legal`` (bool [K, M]); ``value_logits`` and
     ``targets`` [K, 3]; ``choices`` int64 [K]; ``advantages`` [K].
 
-    policy = -E[min(r A, clip(r, 1 - c, 1 + c) A)] with r = π(a) / π_old(a); value = cross-entropy to the targets;
-    kl = KL(π_old ‖ π).
+    policy = -E[min(r A, clip(r, 1 - c, 1 + c) A)] with r = π(a) / π_old(a); value = cross-entropy to the
+    targets; kl = KL(π_old ‖ π).
     """
     chosen = choices[:, None]
     ratio = (log_probs.gather(1, chosen) - old_log_probs.gather(1, chosen)).exp().squeeze(1)
@@ -93,9 +93,9 @@ def update_moves(
 ) -> UpdateReport:
     """Filter the rollout's transitions and train ``network`` (float32) on those kept.
 
-    The old policy is computed again in float32, so that the ratio is 1 before the first step whatever the number
-    format of the collection was. A plain implementation does that for every transition before it filters; a lean
-    path filters first.
+    The old policy is computed again in float32, so that the ratio is 1 before the first step whatever the
+    number format of the collection was. A plain implementation does that for every transition before it
+    filters; a lean path filters first.
     """
     device = rollout.choices.device
     advantages, targets = advantages_and_targets(
