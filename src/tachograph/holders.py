@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 from collections.abc import Iterable
@@ -61,6 +62,12 @@ class Holder:
             text += "; it is left over from a lease whose owner has ended, and carries its token"
         return text
 
+    def row(self) -> list[str]:
+        """State, holder, work, since, until: for a table."""
+        states = {"lease": "held", "flock": "held by flock", "unseen": "held, not visible here"}
+        who = f"pid {self.pid} ({self.command})" if self.pid else "?"
+        return [states.get(self.how, f"left over ({self.how})"), who, self.work, self.since, self.until]
+
 
 UNSEEN = Holder("unseen", 0, 0, "", "")
 
@@ -80,6 +87,26 @@ def find_holders(path: Path, physical_id: str) -> list[Holder]:
     seen = {holder.pid for holder in locked}
     carriers = [] if any(h.how == "lease" for h in locked) else token_carriers(physical_id)
     return locked + [holder for holder in carriers if holder.pid not in seen]
+
+
+def is_locked(path: Path) -> bool:
+    """Whether anybody has the lock, seen or not, by trying to share it for an instant.
+
+    In that instant somebody else's try may fail: for people who ask, not for a loop.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def token_carriers(physical_id: str, spare: Iterable[int] = ()) -> list[Holder]:

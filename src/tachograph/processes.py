@@ -14,7 +14,10 @@ TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True)
 class ProcessStat:
-    """The fields of ``/proc/PID/stat`` that are used here (proc_pid_stat(5)); times in clock ticks."""
+    """The fields of ``/proc/PID/stat`` that are used here (proc_pid_stat(5)); times in clock ticks.
+
+    ``reaped_ticks`` is the processor time of children that have ended and were waited for, and of theirs.
+    """
 
     pid: int
     name: str
@@ -22,6 +25,7 @@ class ProcessStat:
     parent: int
     user_ticks: int
     system_ticks: int
+    reaped_ticks: int
     threads: int
     start_ticks: int
 
@@ -55,6 +59,7 @@ def read_stat(pid: int, proc: Path = PROC) -> ProcessStat | None:
         parent=int(fields[1]),
         user_ticks=int(fields[11]),
         system_ticks=int(fields[12]),
+        reaped_ticks=int(fields[13]) + int(fields[14]),
         threads=int(fields[17]),
         start_ticks=int(fields[19]),
     )
