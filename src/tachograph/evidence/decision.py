@@ -1,4 +1,4 @@
-"""From numbers to words: curve verdict, speed verdict, prediction, decision. Total functions of their inputs."""
+"""From numbers to words: curve verdict, speed verdict, prediction, decision."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def curve_verdict(
     alpha: float = 0.05,
     gates_ok: bool = True,
 ) -> CurveJudgement:
-    """The verdict table of the method. ``difference`` and ``equivalence`` may hold a reason instead of a result.
+    """The verdict table of the method, for results of the tests D and E or the reasons why there are none.
 
     With a design in which D cannot reject and E could not pass, and whenever either test could not be
     computed, the answer is NO VERDICT.
@@ -40,9 +40,7 @@ def curve_verdict(
     if not gates_ok:
         return CurveJudgement(CurveVerdict.INVALID, "a run did not pass its gates")
     if identical:
-        return CurveJudgement(
-            CurveVerdict.IDENTICAL, "every pair of runs with the same seed is byte-identical"
-        )
+        return CurveJudgement(CurveVerdict.IDENTICAL, "runs with the same seed are byte-identical")
     d, e = difference.result, equivalence.result
     if d is None:
         return CurveJudgement(CurveVerdict.NO_VERDICT, difference.reason or "test D was not computed")
@@ -54,17 +52,13 @@ def curve_verdict(
         )
     sizes = f"p = {d.p:.3g}, δ* = {e.delta_star:.2f}"
     if toothless and not e.passes:
-        sentence = (
-            f"these numbers of runs cannot tell the arms apart (p_min {d.p_min:.3g} > {alpha:g}); {sizes}"
-        )
+        sentence = f"so few runs cannot tell the arms apart (p_min {d.p_min:.3g} > {alpha:g}); {sizes}"
         return CurveJudgement(CurveVerdict.NO_VERDICT, sentence)
     rejects = d.rejects(alpha)
     if e.passes and not rejects:
         return CurveJudgement(CurveVerdict.MATCHED, f"within the registered margins; {sizes}")
     if e.passes:
-        sentence = (
-            f"a real difference at {d.metric}, iteration {d.iteration}, smaller than the margins; {sizes}"
-        )
+        sentence = f"a real difference ({d.metric}, iteration {d.iteration}) within the margins; {sizes}"
         return CurveJudgement(CurveVerdict.MATCHED_DIFFERENT, sentence)
     if rejects and e.some_outside:
         cell = next(cell for cell in e.cells if cell.outside)

@@ -1,4 +1,4 @@
-"""The design check at registration: which verdicts a plan can reach, and the cheapest plan that reaches all."""
+"""The design check at registration: which verdicts a plan can reach, and the cheapest that reaches all."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def refusal(design: Design) -> str | None:
     text = f"this design cannot reach {'; nor '.join(found.missing)}"
     way = cheapest(design)
     if way is None:
-        return f"{text}. No design of up to {MAX_RUNS} runs per arm can: widen the margins, or mark it exploratory"
+        return f"{text}. No design of up to {MAX_RUNS} runs per arm can: widen the margins, or call it exploratory"
     if way.blocks:
         least = f"{way.blocks} blocks ({way.reference_runs} runs of each arm)"
     else:

@@ -57,7 +57,7 @@ def normal_curves(
     ],
 )  # fmt: skip
 def test_smallest_p_of_a_design(k: int, m: int, p: float) -> None:
-    """The smallest p that a number of runs can give, and test D reaches exactly it when arms are far apart."""
+    """The smallest p that a number of runs can give is what test D gives when the arms are far apart."""
     assert p_min_unpaired(k, m) == pytest.approx(p, abs=5e-4)
     found = difference_test(normal_curves(k, m, shift=1e3), RNG)
     assert found.p == pytest.approx(found.p_min) == p_min_unpaired(k, m)
@@ -112,7 +112,7 @@ def test_random_labelings_repeat_from_the_registration() -> None:
     assert first == difference_test(curves, generator("ab" * 32, "D"))
     assert first.labelings == 10_000
     assert 0 < first.p <= 1
-    assert difference_test(normal_curves(8, 8, shift=1e3), generator("ab" * 32, "D")).p <= 3e-4
+    assert difference_test(normal_curves(8, 8, shift=1e3), generator("ab" * 32, "D")).p <= 1e-3
     fixed = generator("ab" * 32, "D").integers(2**32), generator("ab" * 32, "E").integers(2**32)
     assert fixed[0] != fixed[1]
 

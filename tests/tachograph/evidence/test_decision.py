@@ -173,7 +173,7 @@ def test_expected_half_width_table() -> None:
         for n, width in zip((3, 4, 6), widths, strict=True):
             found = check_design(replace(STANDARD, blocks=n, reference_runs=n, fast_runs=n, sd_log=sd))
             assert found.gain_from is not None
-            assert 100 * (found.gain_from / 1.05 - 1) == pytest.approx(width, rel=0.03)
+            assert 100 * (found.gain_from / 1.05 - 1) == pytest.approx(width, rel=0.05)
 
 
 def test_expected_margin_multiple() -> None:
