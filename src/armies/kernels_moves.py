@@ -98,7 +98,10 @@ def stop_at_worn_border(chain, position, down, up):  # type: ignore[no-untyped-d
 
 @njit(cache=True, nogil=True, fastmath=False)
 def extend_chain(chain, size, source, target):  # type: ignore[no-untyped-def]
-    """Note a leg from ``source`` to ``target`` (the side's own view) in the side's two-square chain."""
+    """Note a leg from ``source`` to ``target`` (the side's own view) in the side's two-square chain.
+
+    A chain whose piece falls needs no reset: the side's next move is another piece's.
+    """
     if source // size == target // size:
         axis, start, end = ALONG_ROW, source % size, target % size
     else:
@@ -116,6 +119,6 @@ def extend_chain(chain, size, source, target):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, fastmath=False)
 def forget_chain(chain):  # type: ignore[no-untyped-def]
-    """Reset a side's two-square chain: its piece fell, or a game begins."""
+    """Empty a side's two-square chain: a game begins."""
     chain[:] = 0
     chain[CHAIN_CELL] = NO_CELL

@@ -79,8 +79,8 @@ def make_attempt(
     sampler = HostSampler(lease.device)
     progress = Progress(planned, trainer.history, result, say) if planned.trains else None
 
-    def tick(_: int) -> None:
-        sampler.tick()
+    def tick(pid: int) -> None:
+        sampler.tick(pid)
         if progress:
             progress()
 
@@ -94,7 +94,7 @@ def make_attempt(
         max_hold_s=planned.max_hold_seconds,
         on_tick=tick,
     )
-    host = sampler.stop()
+    sampler.stop()
     if progress:
         progress()
     judgement = judge(planned, trainer, result, outcome.status, _reason(outcome, place / LOG))
@@ -112,7 +112,7 @@ def make_attempt(
         "process": own_process(),
         "outcome": outcome.as_record(),
         "lease": lease.as_record(),
-        "host": host,
+        "host": sampler.summary(),
         "validity": judgement.validity,
         "reason": judgement.reason,
         "checks": judgement.checks,
@@ -169,16 +169,10 @@ def _reason(outcome: Outcome, log: Path) -> str | None:
     if outcome.status == "finished":
         return None
     if outcome.status == "failed":
-        return f"exit code {outcome.exit_code}: {_last_line(log)}"
-    if outcome.status == "killed":
-        return f"killed by {outcome.signal}" + _memory_hint(outcome)
-    if outcome.status == "time_limit":
-        return "held the device for longer than registered and was ended"
-    return f"interrupted by {outcome.signal}" if outcome.signal else "interrupted"
-
-
-def _memory_hint(outcome: Outcome) -> str:
-    return " (was it out of memory? see dmesg)" if outcome.signal == "SIGKILL" else ""
+        return f"{outcome.reason}: {_last_line(log)}"
+    if outcome.signal == "SIGKILL" and outcome.oom_kills:
+        return f"{outcome.reason}, while the kernel killed {outcome.oom_kills} process(es) for want of memory"
+    return outcome.reason
 
 
 def _last_line(log: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 from collections.abc import Iterable
@@ -48,7 +49,7 @@ class Holder:
     def sentence(self) -> str:
         """For people: who, what, since when, until when."""
         if self.how == "unseen":
-            return "a process that /proc does not show (another container, or another user)"
+            return "a process that /proc does not show (in another container, of another user, or just ended)"
         text = f"pid {self.pid} ({self.command or 'command not shown'})"
         if self.work:
             text += f", {self.work}"
@@ -60,6 +61,15 @@ class Holder:
         if self.how == "token":
             text += "; it is left over from a lease whose owner has ended, and carries its token"
         return text
+
+    def row(self) -> list[str]:
+        """State, holder, work, since, until: for a table."""
+        states = {"lease": "held", "flock": "held by flock", "unseen": "held, not visible here"}
+        who = f"pid {self.pid} ({self.command})" if self.pid else "?"
+        return [states.get(self.how, f"left over ({self.how})"), who, self.work, self.since, self.until]
+
+
+UNSEEN = Holder("unseen", 0, 0, "", "")
 
 
 def utc(seconds: float) -> str:
@@ -77,6 +87,26 @@ def find_holders(path: Path, physical_id: str) -> list[Holder]:
     seen = {holder.pid for holder in locked}
     carriers = [] if any(h.how == "lease" for h in locked) else token_carriers(physical_id)
     return locked + [holder for holder in carriers if holder.pid not in seen]
+
+
+def is_locked(path: Path) -> bool:
+    """Whether anybody has the lock, seen or not, by trying to share it for an instant.
+
+    In that instant somebody else's try may fail: for people who ask, not for a loop.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def token_carriers(physical_id: str, spare: Iterable[int] = ()) -> list[Holder]:
@@ -107,25 +137,19 @@ def live_outer_lease(physical_id: str) -> str | None:
         or not is_alive(int(match["pid"]), int(match["start"]))
     ):
         return None
-    owner = int(match["pid"])
     try:
-        os.listdir(PROC / str(owner) / "fd")
+        return token if inherited_descriptor(physical_id, int(match["pid"])) is not None else None
     except PermissionError:
         return token  # started through a change of user: we may not look, the owner lives
-    except OSError:
-        return None
-    return token if inherited_descriptor(physical_id, owner) is not None else None
 
 
-def inherited_descriptor(physical_id: str, pid: int | None = None) -> int | None:
-    """The descriptor in process ``pid`` (default: this one) that carries the lock of the device, or None."""
-    pid = os.getpid() if pid is None else pid
-    for descriptor, _ in open_files(pid):
-        try:
-            target = os.readlink(PROC / str(pid) / "fd" / str(descriptor))
-        except OSError:
-            continue
-        name = target.removesuffix(" (deleted)").rpartition("/")[2]
+def inherited_descriptor(physical_id: str, pid: int) -> int | None:
+    """The descriptor in process ``pid`` that carries the lock of the device, or None.
+
+    Raises PermissionError if we may not look.
+    """
+    for descriptor, path, _ in open_files(pid):
+        name = path.removesuffix(" (deleted)").rpartition("/")[2]
         if name == f"{physical_id}.lock" and holds_flock(pid, descriptor):
             return descriptor
     return None
@@ -140,31 +164,23 @@ def _lock_holders(path: Path, record: dict[str, Any]) -> list[Holder]:
     owners = _lock_table(target)
     if not owners:
         return []
-    # Of a lease, the owner speaks for what it has started. If it has ended, those who inherited the lock hold
-    # it.
-    living = [pid for pid in owners if _still_has(pid, target)]
+    # Of a lease, the owner speaks for what it has started. If it has ended, those who inherited the lock
+    # hold it. The kernel's word must do for owners of another user, where we may not look.
+    living = [pid for pid in owners if is_alive(pid) and _has(pid, target) is not False]
     having = living or [pid for pid in all_pids() if _has(pid, target)]
     how = "inherited" if not living and record.get("pid") in owners else "flock"
     found = [_holder(how, pid, record) for pid in having]
     holders = [holder for holder in found if holder is not None]
-    return holders or [Holder("unseen", 0, 0, "", "")]
+    return holders or [UNSEEN]
 
 
-def _has(pid: int, target: os.stat_result) -> bool:
-    return any(os.path.samestat(status, target) and holds_flock(pid, fd) for fd, status in open_files(pid))
-
-
-def _still_has(pid: int, target: os.stat_result) -> bool:
-    """Whether a process named as owner is the owner still, and not a new process with a used number."""
-    if not is_alive(pid):
-        return False
+def _has(pid: int, target: os.stat_result) -> bool | None:
+    """Whether the process has the lock on this file; None if we may not look."""
     try:
-        os.listdir(PROC / str(pid) / "fd")
+        files = open_files(pid)
     except PermissionError:
-        return True  # of another user; the kernel's word must do
-    except OSError:
-        return False
-    return _has(pid, target)
+        return None
+    return any(os.path.samestat(status, target) and holds_flock(pid, fd) for fd, _, status in files)
 
 
 def _lock_table(target: os.stat_result) -> list[int]:

@@ -12,6 +12,14 @@ from tachograph.state import StudyState
 HASHED_AT_START = 64 * 1024 * 1024  # larger files are compared by `tachograph verify`, not at every start
 
 
+def discard_command(study: str, key: str) -> str:
+    """The command line that takes the run ``key`` out."""
+    role, _, rest = key.partition("-")
+    arm, _, seed = rest.rpartition("-seed")
+    named = "" if role == "run" else f" --role {role}"
+    return f'tachograph discard {study} {arm} {seed}{named} --reason "…"'
+
+
 def damage(path: Path, expected: str, *, whole: bool = False) -> str | None:
     """What is wrong with a sealed file, in words, or None. Large files are hashed only if ``whole``."""
     if not path.is_file() or path.is_symlink():
@@ -45,14 +53,14 @@ def damaged_files(folder: StudyFolder, state: StudyState, *, whole: bool = False
     for key, tries in state.attempts.items():
         for attempt in tries:
             if attempt.discarded is None and attempt.validity == "valid":
-                discard = f"restore it from a backup, or: tachograph discard {name} {key} --reason …"
+                discard = f"restore it from a backup, or: {discard_command(name, key)}"
                 for file, sha in attempt.files.items():
                     check(folder.path / attempt.folder / file, sha, discard)
     for key, event in state.published.items():
         if key in state.requested:
             continue
         for file, sha in event["files"].items():
-            check(folder.path / file, sha, f"tachograph restore {name}, or: tachograph discard {name} {key} --reason …")
+            check(folder.path / file, sha, f"tachograph restore {name}, or: {discard_command(name, key)}")
     written = state.last("record_written", "record_set_aside")
     if written and written["event"] == "record_written":
         check(folder.record / "SHA256SUMS", written["manifest_sha256"], f"tachograph restore {name}")

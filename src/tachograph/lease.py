@@ -23,6 +23,7 @@ from tachograph.device import Device
 from tachograph.errors import LeaseUnavailableError, TachographError
 from tachograph.holders import (
     TOKEN_VARIABLE,
+    UNSEEN,
     Holder,
     find_holders,
     inherited_descriptor,
@@ -158,7 +159,7 @@ def _nested(device: Device, path: Path, outer: str, max_hold_s: float) -> Lease:
         device=device,
         path=path,
         token=f"{outer}.{secrets.token_hex(8)}",
-        descriptor=inherited_descriptor(device.physical_id),
+        descriptor=inherited_descriptor(device.physical_id, os.getpid()),
         max_hold_s=max_hold_s,
         waited_s=0.0,
         since_monotonic=time.monotonic(),
@@ -274,7 +275,7 @@ class _Acquisition:
         remaining = self.max_wait_s - (now - self.started)
         if now >= self.next_saying or remaining <= 0:
             self.next_saying = now + SAY_EVERY_SECONDS
-            self._tell(look(), remaining)
+            self._tell(look() or [UNSEEN], remaining)
         time.sleep(min(POLL_SECONDS, max(remaining, 0.0)))
 
     def _tell(self, holders: list[Holder], remaining: float) -> None:
@@ -288,9 +289,7 @@ class _Acquisition:
             )
         for holder in holders:
             self.waited_for.setdefault((holder.pid, holder.start_ticks), holder)
-        # The holder may end between the try and the look; then there is nobody to name, and the next try
-        # tells.
-        who = "; ".join(holder.sentence() for holder in holders) or "a process that is just ending"
+        who = "; ".join(holder.sentence() for holder in holders)
         if remaining <= 0:
             raise LeaseUnavailableError(
                 f"{place} is still taken after waiting {self.max_wait_s:g} s, held by {who}; "

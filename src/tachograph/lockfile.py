@@ -10,6 +10,7 @@ from typing import Any
 
 from tachograph.errors import TachographError
 
+DEFAULT_PARENT = Path("/var/tmp")
 RECORD_SCHEMA = 1
 RECORD_LIMIT = 4096  # bytes; anybody may write into the file, so reading is bounded
 
@@ -36,7 +37,7 @@ def default_lease_folder(physical_id: str) -> Path:
 
     Containers, and services with a private /tmp, see a ``/var/tmp`` of their own: let them share this folder.
     """
-    return Path("/var/tmp") / f"tachograph-lease-{physical_id}"
+    return DEFAULT_PARENT / f"tachograph-lease-{physical_id}"
 
 
 def lock_path(folder: Path | None, physical_id: str) -> Path:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,10 @@ TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True)
 class ProcessStat:
-    """The fields of ``/proc/PID/stat`` that are used here (proc_pid_stat(5)); times in clock ticks."""
+    """The fields of ``/proc/PID/stat`` that are used here (proc_pid_stat(5)); times in clock ticks.
+
+    ``reaped_ticks`` is the processor time of children that have ended and were waited for, and of theirs.
+    """
 
     pid: int
     name: str
@@ -22,6 +25,7 @@ class ProcessStat:
     parent: int
     user_ticks: int
     system_ticks: int
+    reaped_ticks: int
     threads: int
     start_ticks: int
 
@@ -55,6 +59,7 @@ def read_stat(pid: int, proc: Path = PROC) -> ProcessStat | None:
         parent=int(fields[1]),
         user_ticks=int(fields[11]),
         system_ticks=int(fields[12]),
+        reaped_ticks=int(fields[13]) + int(fields[14]),
         threads=int(fields[17]),
         start_ticks=int(fields[19]),
     )
@@ -145,18 +150,20 @@ def environment_value(pid: int, name: str) -> str | None:
     return None
 
 
-def open_files(pid: int) -> Iterator[tuple[int, os.stat_result]]:
-    """Each open file of ``pid`` as (descriptor, its status); nothing where we may not look."""
+def open_files(pid: int) -> list[tuple[int, str, os.stat_result]]:
+    """Each open file of ``pid`` as (descriptor, path, status); [] if there is no such process.
+
+    Raises PermissionError if we may not look (a process of another user).
+    """
     folder = PROC / str(pid) / "fd"
+    found = []
     try:
-        names = os.listdir(folder)
-    except OSError:
-        return
-    for name in names:
-        try:
-            yield int(name), os.stat(folder / name)
-        except OSError:
-            continue
+        for name in os.listdir(folder):
+            with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+                found.append((int(name), os.readlink(folder / name), os.stat(folder / name)))
+    except (FileNotFoundError, ProcessLookupError):
+        pass
+    return found
 
 
 def holds_flock(pid: int, descriptor: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -126,5 +127,6 @@ def _publish(planned: PlannedRun, attempt: Attempt, folder: StudyFolder, ledger:
 
 
 def say_on_terminal(sentence: str) -> None:
-    """Progress goes to standard error, where Snakemake's own messages go."""
-    print(sentence, file=sys.stderr, flush=True)
+    """Progress goes to standard error, where Snakemake's own messages go; a lost terminal does not end a run."""
+    with contextlib.suppress(OSError):
+        print(sentence, file=sys.stderr, flush=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ def begin(studies: Iterable[OpenedStudy], configuration: Configuration, resource
         device = choose_device(one.planned[0].device_kind, configuration.device, one.study.name)
         folder = Path(configuration.lease_folder) if configuration.lease_folder else None
         prepare_folder(lock_path(folder, device.physical_id))
-        _hold_session(one.folder)
+        _held.append(_take_session(one.folder))
         close_abandoned(one.folder)
         write_status(one.folder)
 
@@ -60,7 +61,18 @@ def end(studies: Iterable[OpenedStudy]) -> None:
         write_status(one.folder)
 
 
-def _hold_session(folder: StudyFolder) -> None:
+@contextmanager
+def exclusive_session(folder: StudyFolder) -> Iterator[None]:
+    """Nobody executes or changes the study inside this block. Raises StudyBusyError if somebody does now."""
+    descriptor = _take_session(folder)
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _take_session(folder: StudyFolder) -> int:
+    """Lock the study for as long as the returned descriptor is open; a killed holder leaves nothing behind."""
     folder.session_lock.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(folder.session_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
@@ -69,8 +81,8 @@ def _hold_session(folder: StudyFolder) -> None:
         holder = os.read(descriptor, 4096).decode(errors="replace").strip() or "unknown"
         os.close(descriptor)
         raise StudyBusyError(
-            f"study {folder.path.name}: another Snakemake is executing it ({holder}); wait for it or stop it"
+            f"study {folder.path.name}: it is being executed or changed by {holder}; wait for it or stop it"
         ) from None
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, canonical_json(own_process()).encode() + b"\n", 0)
-    _held.append(descriptor)
+    return descriptor

@@ -109,6 +109,8 @@ def interpret(events: Iterable[dict[str, Any]]) -> StudyState:
                 attempt.reason, attempt.ended_at = event["reason"], event["at"]
                 attempt.files, attempt.hold_seconds = event["files"], event["hold_seconds"]
             else:
+                if state.published.get(key, {}).get("attempt") == attempt.number:
+                    state.requested.add(key)  # the discard withdraws the published copy
                 attempt.discarded = {"reason": event["reason"], "at": event["at"], "known": event["numbers_known"]}
     return state
 

@@ -47,6 +47,7 @@ def supervise(
     grace_s: float = 10.0,
     on_tick: Callable[[int], None] | None = None,
     tick_s: float = 0.5,
+    stdin: int | None = subprocess.DEVNULL,
 ) -> Outcome:
     """Run ``argv`` under ``lease`` to its end, or to ``max_hold_s`` seconds, and leave nothing of it behind.
 
@@ -64,7 +65,7 @@ def supervise(
     ours = {(stat.pid, stat.start_ticks) for stat in descendants(os.getpid())}
     oom_before = _oom_kills()
     with adopting_orphans(), _caught_signals() as caught:
-        program = _Program(argv, lease, cwd, environment, log_path, ours)
+        program = _Program(argv, lease, cwd, environment, log_path, stdin, ours)
         try:
             cause = program.watch(caught, max_hold_s, grace_s, on_tick, tick_s)
         finally:
@@ -85,6 +86,7 @@ class _Program:
         cwd: Path | None,
         environment: Mapping[str, str],
         log_path: Path | None,
+        stdin: int | None,
         ours: set[tuple[int, int]],
     ) -> None:
         self.token = lease.token
@@ -102,7 +104,7 @@ class _Program:
                 [*die_with_parent(), *argv],
                 cwd=cwd,
                 env=environment,
-                stdin=subprocess.DEVNULL,
+                stdin=stdin,
                 stdout=output,
                 stderr=output,
                 pass_fds=[] if lease.descriptor is None else [lease.descriptor],
@@ -138,7 +140,7 @@ class _Program:
         try:
             while True:
                 until = min(next_tick, end_of_grace, end_of_hold if not cause else math.inf)
-                events = poll.poll(max(until - time.monotonic(), 0.0) * 1000)
+                events = poll.poll(min(max(until - time.monotonic(), 0.0), 3600.0) * 1000)
                 ready = {descriptor for descriptor, _ in events}
                 now = time.monotonic()
                 if exited in ready or now > killed + SURVIVOR_PATIENCE_SECONDS:

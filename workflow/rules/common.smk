@@ -51,7 +51,6 @@ def forced_targets():
     return named
 
 
-os.environ["TACHOGRAPH_FORCED"] = json.dumps(forced_targets())
 os.environ["TACHOGRAPH_CONFIGURATION"] = CONFIGURATION.model_dump_json()
 
 
@@ -124,6 +123,7 @@ def begin_session():
     """Before the first job: caps, devices, lock folders, and nobody else at work on these studies."""
     from tachograph import session
 
+    os.environ["TACHOGRAPH_FORCED"] = json.dumps(forced_targets())
     try:
         session.begin(STUDIES.values(), CONFIGURATION, workflow.global_resources)
     except TachographError as error:

@@ -1,0 +1,192 @@
+"""The command line: ``python -m armies COMMAND``. Bad input is one sentence and exit code 2.
+
+torch is imported by the commands, after :func:`armies.paths.prepare_environment`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from armies.errors import ArmiesError, NonFiniteTrainingError
+from armies.paths import VARIABLE, CollectPath, path_from_environment, path_named, prepare_environment
+from armies.presets import PRESETS, preset_named
+
+EXIT_BAD_INPUT = 2
+EXIT_NOT_FINITE = 3
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = build_parser().parse_args(arguments)
+    try:
+        command: Callable[[argparse.Namespace], None] = options.command
+        command(options)
+    except ArmiesError as error:
+        print(f"armies: error: {error}", file=sys.stderr)
+        return EXIT_BAD_INPUT
+    except NonFiniteTrainingError as error:
+        print(f"armies: error: {error}", file=sys.stderr)
+        return EXIT_NOT_FINITE
+    return 0
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="armies", description="Self-play training of the game of armies.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    train = _command(commands, "train", _train, "train from scratch or go on with --resume")
+    train.add_argument("--iterations", type=_positive, required=True, help="iterations in all")
+    train.add_argument("--out", type=Path, required=True, help="folder of history.jsonl and checkpoint.pt")
+    train.add_argument("--resume", action="store_true", help="continue the training in --out")
+    _device_options(train, path=True)
+
+    profile = _command(commands, "profile", _profile, "time the stages of a collection step")
+    profile.add_argument("--steps", type=_positive, default=202, help="plies of every game (default: 202)")
+    profile.add_argument("--out", type=Path, required=True, help="file to write (JSON)")
+    _device_options(profile, path=True)
+
+    engine = _command(commands, "engine", _engine, "time the engine alone")
+    engine.add_argument("--out", type=Path, required=True, help="file to write (JSON)")
+
+    parity = _command(commands, "parity", _parity, "compare all paths on frozen batches with float64")
+    parity.add_argument("--batches", type=_positive, default=20, help="batches of positions (default: 20)")
+    parity.add_argument("--out", type=Path, required=True, help="file to write (JSON)")
+    parity.add_argument("--checkpoint", type=Path, help="weights to compare with (default: fresh ones)")
+    _device_options(parity, path=False)
+
+    evaluate = commands.add_parser("evaluate", help="play a checkpoint against an opponent")
+    evaluate.set_defaults(command=_evaluate)
+    evaluate.add_argument("--checkpoint", type=Path, required=True)
+    evaluate.add_argument("--opponent", required=True, help="random or heuristic")
+    evaluate.add_argument("--games", type=_positive, default=400, help="default: 400")
+    evaluate.add_argument("--seed", type=int, default=0, help="default: 0")
+
+    strength = _command(commands, "strength", _strength, "train with several seeds; table of win rates")
+    strength.set_defaults(preset="cpu")
+    strength.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="default: 0 1 2")
+    strength.add_argument("--iterations", type=_positive, default=60, help="default: 60")
+    strength.add_argument("--games", type=_positive, default=400, help="per number (default: 400)")
+    strength.add_argument("--out", type=Path, required=True, help="folder for trainings and strength.json")
+    return parser
+
+
+def _command(
+    commands: Any, name: str, function: Callable[[argparse.Namespace], None], help_text: str
+) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=help_text, description=help_text)
+    parser.set_defaults(command=function)
+    parser.add_argument("--preset", default="small", help=f"{', '.join(PRESETS)} (default: small)")
+    return parser
+
+
+def _device_options(parser: argparse.ArgumentParser, path: bool) -> None:
+    parser.add_argument("--device", default="cpu", help="cpu or cuda:N, on CUDA and ROCm (default: cpu)")
+    parser.add_argument("--seed", type=int, default=0, help="default: 0")
+    if path:
+        parser.add_argument("--path", help=f"how to compute (default: ${VARIABLE}, then fast)")
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected a whole number of at least 1")
+    return int(text)
+
+
+def _path(options: argparse.Namespace) -> CollectPath:
+    name = getattr(options, "path", None)
+    path = path_from_environment() if name is None else path_named(name)
+    prepare_environment(path)
+    return path
+
+
+def _train(options: argparse.Namespace) -> None:
+    preset, path = preset_named(options.preset), _path(options)
+    from armies.train import train
+
+    def report(row: dict[str, Any]) -> None:
+        rate = row["steps"] / row["collection_seconds"]
+        print(
+            f"iteration {row['iteration']}/{options.iterations}  {row['iteration_seconds']:.2f} s  "
+            f"{rate:,.0f} steps/s in collection  kept {row['kept']}  games {row['games_finished']}",
+            flush=True,
+        )
+
+    train(preset, path, options.iterations, options.out, options.seed, options.device, options.resume, report)
+
+
+def _profile(options: argparse.Namespace) -> None:
+    preset, path = preset_named(options.preset), _path(options)
+    if path.plain:
+        raise ArmiesError("path plain has no stages to time, expected reference, fast or steps of it")
+    check_writable(options.out)
+    from armies.profile import profile
+
+    write_json(options.out, profile(preset, path, options.steps, options.device, options.seed))
+
+
+def _engine(options: argparse.Namespace) -> None:
+    preset = preset_named(options.preset)
+    check_writable(options.out)
+    import numba
+
+    from armies.engine_alone import engine_alone
+
+    result = engine_alone(preset.board, preset.games, preset.steps, numba.get_num_threads())
+    write_json(options.out, {**result, "preset": preset.name})
+
+
+def _parity(options: argparse.Namespace) -> None:
+    preset = preset_named(options.preset)
+    prepare_environment(path_named("fast"))
+    check_writable(options.out)
+    from armies.parity import parity
+
+    result = parity(preset, options.batches, options.device, options.seed, options.checkpoint)
+    write_json(options.out, result)
+
+
+def _evaluate(options: argparse.Namespace) -> None:
+    from armies.evaluate import against_opponent, load_player
+    from armies.opponents import OPPONENTS
+
+    if options.opponent not in OPPONENTS:
+        raise ArmiesError(f"opponent is {options.opponent!r}, expected one of {', '.join(OPPONENTS)}")
+    player = load_player(options.checkpoint)
+    score = against_opponent(player, options.opponent, options.games, options.seed)
+    low, high = score.interval()
+    print(
+        f"against {options.opponent}: {100 * score.rate:.1f} % [{100 * low:.1f}, {100 * high:.1f}] "
+        f"(wins {score.wins}, draws {score.draws}, losses {score.losses}; "
+        "wins and half of the draws, 95 % interval)"
+    )
+
+
+def _strength(options: argparse.Namespace) -> None:
+    preset, path = preset_named(options.preset), _path(options)
+    from armies.strength import measure_strength, strength_table
+
+    rows = measure_strength(preset, path, options.seeds, options.iterations, options.games, options.out)
+    write_json(options.out / "strength.json", {"schema": "strength/1", "rows": rows})
+    print(strength_table(rows))
+
+
+def check_writable(path: Path) -> None:
+    """Raise :class:`ArmiesError` now rather than after the measurement if ``path`` cannot be written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ArmiesError(f"{path.parent} cannot be made: {error.strerror}") from None
+    if path.is_dir() or not os.access(path.parent, os.W_OK):
+        raise ArmiesError(f"{path} cannot be written, expected a file in a writable folder")
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write strict JSON, complete or not at all."""
+    temporary = path.with_name(path.name + ".part")
+    temporary.write_text(json.dumps(content, allow_nan=False, indent=1) + "\n")
+    os.replace(temporary, path)
