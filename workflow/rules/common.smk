@@ -8,7 +8,10 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from tachograph import opening
+from tachograph.analysis.names import figure_names, table_names
 from tachograph.errors import TachographError
+from tachograph.fingerprint import code_fingerprint
+from tachograph.models.trainer import Code
 
 ROOT = Path.cwd()
 SCRIPTS = Path(workflow.basedir) / "workflow" / "scripts"
@@ -32,11 +35,14 @@ wildcard_constraints:
     seed=r"[0-9]+",
     key=r"[a-z]+-[A-Za-z0-9][A-Za-z0-9_-]{0,63}-seed[0-9]+",
     identity=r"[0-9a-f]{16}",
+    name=r"[a-z]+",
 
 
 def forced_targets():
     """What the user asked to be made again: files (-f), rules or files (-R), everything (-F)."""
     settings = workflow.dag_settings
+    if settings is None:
+        return []
     if settings.forceall:
         return ["*"]
     named = [str(name) for name in settings.forcerun]
@@ -52,7 +58,9 @@ def planned(role, wildcards):
     """The planned run that a job makes; an arm or seed that is not planned is an error with a sentence."""
     arm = getattr(wildcards, "arm", None)
     one = STUDIES[wildcards.study]
-    if arm is None:  # baseline, burn-in, A/A and parity have one arm, which is not part of their path
+    if (
+        arm is None
+    ):  # baseline, burn-in, A/A and parity have one arm, which is not part of their path
         arm = next((run.arm for run in one.planned if run.role == role), "")
     seed = getattr(wildcards, "seed", one.study.design.seeds[0])
     try:
@@ -63,7 +71,9 @@ def planned(role, wildcards):
 
 def plan_file(role):
     """Input function: the plan of a run, in a file named by all that determines the run."""
-    return lambda wildcards: f"results/{wildcards.study}/{planned(role, wildcards).plan_file}"
+    return (
+        lambda wildcards: f"results/{wildcards.study}/{planned(role, wildcards).plan_file}"
+    )
 
 
 def priority(role):
@@ -79,6 +89,34 @@ def threads_of(wildcards):
 def registered(wildcards):
     """Input function: the file that says that this very version of the study is registered."""
     return STUDIES[wildcards.study].registered_file
+
+
+def table_files(wildcards):
+    """Input function: the tables that the study's registration calls for."""
+    one = STUDIES[wildcards.study]
+    return [
+        f"results/{wildcards.study}/tables/{name}.csv"
+        for name in table_names(one.study, one.trainer)
+    ]
+
+
+def figure_files(wildcards):
+    """Input function: the figures that the study's registration calls for."""
+    one = STUDIES[wildcards.study]
+    names = figure_names(one.study, one.trainer)
+    return [
+        f"results/{wildcards.study}/figures/{name}.{kind}"
+        for name in names
+        for kind in ("svg", "png")
+    ]
+
+
+OWN_CODE = code_fingerprint(Code(modules=["tachograph"]), ROOT, "Snakefile")
+
+
+def own_code(wildcards):
+    """Params function: a change of our own code renews what was computed with it, and trains nothing."""
+    return OWN_CODE
 
 
 def begin_session():

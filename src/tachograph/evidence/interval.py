@@ -123,6 +123,22 @@ def factor_of_runs(reference: Sequence[RunRate], fast: Sequence[RunRate], confid
     return welch_log([run.value for run in reference], [run.value for run in fast], confidence)
 
 
+def rate_interval(
+    values: Sequence[float], other_arm: Sequence[float] = (), confidence: float = 0.95
+) -> tuple[float, float | None, float | None]:
+    """(geometric mean, low, high) of a rate over runs, to hold against the prediction of a rate.
+
+    A single run borrows the variance of ``other_arm``; without any spread low and high are None.
+    """
+    logs = _logs(values, "measured")
+    source = logs if len(logs) > 1 or len(other_arm) < 2 else _logs(other_arm, "other")
+    centre = float(logs.mean())
+    if len(source) < 2 or np.ptp(source) == 0:
+        return float(np.exp(centre)), None, None
+    half, _ = _half_width(float(source.std(ddof=1)) / np.sqrt(len(logs)), len(source) - 1, confidence)
+    return float(np.exp(centre)), float(np.exp(centre - half)), float(np.exp(centre + half))
+
+
 def _logs(values: Sequence[float], arm: str) -> NDArray[np.float64]:
     array = np.asarray(values, dtype=np.float64)
     if len(array) == 0:

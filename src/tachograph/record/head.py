@@ -1,0 +1,191 @@
+"""The beginning of the page: the result in one sentence, the registration, the machine and its load, the commands."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from tachograph.record.markdown import UNKNOWN, code, significant, table, text
+
+Record = dict[str, Any]
+GIB = 1024.0**3
+
+
+def result(record: Record) -> str:
+    """What the study found, in one sentence per arm; it never says more than the sections below."""
+    sentences = [_headline(record, one) for one in record["factors"] if one["headline"]]
+    if not sentences:
+        sentences = ["This study has one arm, so it compares nothing; its rates are below."]
+    if record["curves"]["metrics"] and len(record["registration"]["arm_order"]) > 1:
+        sentences.append("No verdict on the curves is given; they are described below.")
+    sentences += [_prediction(record["prediction"])] if record["prediction"]["registered"] else []
+    if record["status"] != "complete":
+        count = record["counts"]
+        sentences.append(f"**Incomplete**: {count['counted']} of {count['planned']} planned runs count.")
+    return " ".join(sentences)
+
+
+def _headline(record: Record, one: dict[str, Any]) -> str:
+    stage, arm = text(record["registration"]["trainer"]["stage"]), text(one["numerator"])
+    if one["factor"] is None:
+        return f"**No factor for {arm}**: {text(one.get('reason', UNKNOWN))}."
+    blocks = len(one["pairs"])
+    interval = ""
+    if one["low"] is not None:
+        interval = f", {one['confidence']:.0%} interval {one['low']:.2f} to {one['high']:.2f}"
+    note = f" ({text(one['note'])})" if one["note"] else ""
+    return (
+        f"**{arm} is {one['factor']:.2f}x as fast as {text(one['denominator'])} in {stage}** "
+        f"({text(one['unit'])}, {text(one['window'])}, {blocks} block{'s' if blocks != 1 else ''}{interval}){note}."
+    )
+
+
+def _prediction(one: dict[str, Any]) -> str:
+    quantity = one["quantity"].replace("_", " ")
+    interval = "" if one["low"] is None else f" ({significant(one['low'])} to {significant(one['high'])})"
+    predicted = f"Predicted was a {quantity} of {significant(one['value'])}{interval}"
+    if one["measured"] is None:
+        return f"{predicted}; it was not measured."
+    return (
+        f"{predicted}, measured {significant(one['measured'])}: measured over predicted {one['ratio']:.2f}."
+    )
+
+
+def introduction(record: Record) -> str:
+    """The paragraph under the title: which registration, when, where."""
+    held, machine = record["registration"], record["machine"]
+    starts = [one["started_at"] for one in record["attempts"]]
+    ran = f"run {min(starts)[:10]}" if starts else "not run"
+    if starts and max(starts)[:10] != min(starts)[:10]:
+        ran = f"run {min(starts)[:10]} to {max(starts)[:10]}"
+    memory = machine["memory_bytes"] / GIB
+    return (
+        f"Registration {code(held['id'])} (study {code(record['study']['name'])}, {held['kind']}), {ran} on "
+        f"{text(_plain(machine['cpu']))}, {machine['cpus_logical']} logical CPUs, {memory:.1f} GiB of memory, "
+        f"device {code(machine['device']['name'])} ({text(machine['device']['description'])}), "
+        f"{text(machine['system'])} {text(machine['kernel'])}. Workflow commit {_commit(held['git_now']['workflow'])}, "
+        f"trainer commit {_commit(held['git_now']['trainer'])}. Every run held the lease of the device "
+        f"{code(machine['device']['physical_id'])}, at most {_longest_hold(record)} of the {_limit(record)} allowed."
+    )
+
+
+def _plain(value: Any) -> str:
+    """A fact of the machine, or why it is not known."""
+    if isinstance(value, dict) and "reason" in value:
+        return f"{UNKNOWN} ({value['reason']})"
+    return UNKNOWN if value is None else str(value)
+
+
+def _commit(git: dict[str, Any]) -> str:
+    if git["commit"] is None:
+        return f"{UNKNOWN} ({text(git['reason'])})"
+    return code(git["commit"][:12]) + (" with uncommitted changes" if git["dirty"] else "")
+
+
+def _longest_hold(record: Record) -> str:
+    holds = [run["lease"]["hold_seconds"] for run in record["runs"] if run["lease"]["hold_seconds"] is not None]
+    return f"{max(holds):.1f} s" if holds else UNKNOWN
+
+
+def _limit(record: Record) -> str:
+    return f"{max(run['max_seconds'] for run in record['planned_runs']):,.0f} s"
+
+
+def registration(record: Record) -> str:
+    """Question, arms, design, and what was frozen when."""
+    held = record["registration"]
+    design = held["design"]
+    rows = [
+        ["question", text(held["question"])],
+        ["registered", f"{held['date']}, frozen {held['registered_at']}"],
+        ["SHA-256 of the registration", code(held["sha256"])],
+        ["results known when frozen", "yes" if held["data_seen_before"] else "no"],
+        ["amendments", str(len(held["amendments"])) if held["amendments"] else "none"],
+        ["trainer", f"{code(held['trainer']['name'])}: {text(held['trainer']['title'])}"],
+        ["settings", _pairs(held["settings"])],
+        ["threads of the trainer", str(held["threads"])],
+        ["iterations, seeds", f"{design['iterations']}; {', '.join(map(str, design['seeds']))}"],
+        ["order", f"{design['order']}, one block per seed"],
+        ["warm-up", f"{design['warmup']} iteration(s) of each run are left out of the headline"],
+    ]
+    if design["window"]:
+        rows.append(["second window", "iterations {} to {}".format(*design["window"])])
+    if held["prediction"]:
+        rows.append(["reason of the prediction", text(held["prediction"]["reason"])])
+    for name in held["arm_order"]:
+        arm = held["arms"][name]
+        what = [text(arm["title"])]
+        if arm["environment"]:
+            what.append(_pairs(arm["environment"]))
+        if arm["settings"]:
+            what.append(_pairs(arm["settings"]))
+        if arm["arguments"]:
+            what.append(code(shlex.join(arm["arguments"])))
+        rows.append([f"arm {code(name)}", "; ".join(what)])
+    return table(["", ""], rows)
+
+
+def _pairs(values: dict[str, Any]) -> str:
+    return ", ".join(code(f"{key}={value}") for key, value in sorted(values.items())) or "none"
+
+
+def machine(record: Record) -> str:
+    """The machine's facts and the load on it while the runs went on."""
+    facts = record["machine"]
+    packages = ", ".join(f"{text(name)} {text(version)}" for name, version in facts["packages"].items() if version)
+    threads = facts["torch"].get("threads") if isinstance(facts["torch"], dict) else None
+    sentences = [
+        f"Machine {code(facts['id'])}: {facts['cpus_usable']} usable CPUs, governor {text(_plain(facts['governor']))}, "
+        f"hypervisor {_yes(facts['hypervisor'])}, limit of the control group {code(_plain(facts['cgroup_cpu_max']))}.",
+        f"Software: Python {text(facts['python']['version'])}, {packages}."
+        + (f" torch by itself would use {threads} threads." if threads else ""),
+        load(record),
+    ]
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _yes(value: Any) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else text(_plain(value))
+
+
+def load(record: Record) -> str:
+    """Load averages over all counted runs; other people's work moves wall time."""
+    averages = [_maximum(run["host"]) for run in record["runs"]]
+    known = [value for value in averages if value is not None]
+    if not known:
+        return "The load of the host was not recorded."
+    return (
+        f"Load average (1 minute) at its highest during a run: {min(known):.1f} in the quietest run, {max(known):.1f} "
+        "in the busiest."
+    )
+
+
+def _maximum(host: dict[str, Any]) -> float | None:
+    value = host.get("load_max")
+    return float(value) if isinstance(value, int | float) else None
+
+
+def commands(record: Record) -> str:
+    """The whole study in one command, and what each run was, as a reader would type it."""
+    lines = [
+        "The study as a whole:",
+        "",
+        "```",
+        f"snakemake --cores {record['registration']['threads']} --resources gpu=1",
+        "```",
+        "",
+        "Its runs, in registered order:",
+        "",
+        "```",
+        *(_line(one) for one in record["commands"]),
+        "```",
+    ]
+    return "\n".join(lines)
+
+
+def _line(one: dict[str, Any]) -> str:
+    variables = {**one["environment"], "OMP_NUM_THREADS": str(one["threads"])}
+    given = " ".join(f"{key}={shlex.quote(value)}" for key, value in sorted(variables.items()))
+    return f"{given} {shlex.join(one['command'])}".replace("```", "'''").replace("\n", " ")
+
+
