@@ -85,11 +85,11 @@ class HostSampler:
                 self._look_for_programs("during")
 
     def summary(self) -> dict[str, Any]:
-        """``{"samples", "interval_s", "errors", "quantities": {name: {"unit", "min", "mean", "max", "n"}}, "gpu_processes"}``.
+        """``{"samples", "interval_s", "errors", "quantities", "gpu_processes"}``.
 
-        A quantity that was never known is ``{"value": null, "reason"}``. ``gpu_processes`` has ``status``
-        ``clean``, ``contaminated`` (``processes`` says by whom, and when seen) or ``unknown`` (with
-        ``reason``).
+        ``quantities`` maps a name to ``{"unit", "min", "mean", "max", "n"}``. A quantity that was never known
+        is ``{"value": null, "reason"}``. ``gpu_processes`` has ``status`` ``clean``, ``contaminated``
+        (``processes`` says by whom, and when seen) or ``unknown`` (with ``reason``).
         """
         names = [name for name in UNITS if name in self._readings]
         return {

@@ -172,7 +172,7 @@ def test_orphan_with_the_token_alone_holds_and_is_named(folder: Path, lock: Path
     """A worker that did not inherit the file is left when all else is killed: flock says free, we do not."""
     holder = python(
         """
-        worker = "import signal, subprocess as s; print(s.Popen(['sleep', '99']).pid, flush=1); signal.pause()"
+        worker = "import signal, subprocess as s; print(s.Popen(['sleep', '9']).pid, flush=1); signal.pause()"
         lease = acquire(CPU, Path(sys.argv[1]), max_wait_s=0, max_hold_s=60)
         supervise([sys.executable, "-c", worker], lease=lease, log_path=None, max_hold_s=60)
         """,
@@ -186,7 +186,7 @@ def test_orphan_with_the_token_alone_holds_and_is_named(folder: Path, lock: Path
     assert is_free(lock)
     said: list[str] = []
     sentence = refusal(folder, max_wait_s=0.6, say=said.append)
-    assert f"pid {worker} (sleep 99)" in sentence
+    assert f"pid {worker} (sleep 9)" in sentence
     assert "carries its token" in sentence
     assert f"pid {worker} " in said[0]
     assert is_free(lock)  # a refused acquisition leaves nothing locked
