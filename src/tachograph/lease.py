@@ -30,6 +30,7 @@ from tachograph.holders import (
     live_outer_lease,
     started_us,
     token_carriers,
+    token_prefix,
     utc,
 )
 from tachograph.lockfile import check_regular, lock_path, names_same_file, prepare_folder, write_record
@@ -147,7 +148,7 @@ def acquire(
     once with ``nested`` set: the outer lease answers for all that it has started.
     """
     path = lock_path(folder, device.physical_id)
-    outer = live_outer_lease(device.physical_id)
+    outer = live_outer_lease(path)
     if outer is not None:
         return _nested(device, path, outer, max_hold_s)
     prepare_folder(path)
@@ -159,7 +160,7 @@ def _nested(device: Device, path: Path, outer: str, max_hold_s: float) -> Lease:
         device=device,
         path=path,
         token=f"{outer}.{secrets.token_hex(8)}",
-        descriptor=inherited_descriptor(device.physical_id, os.getpid()),
+        descriptor=inherited_descriptor(path, os.getpid()),
         max_hold_s=max_hold_s,
         waited_s=0.0,
         since_monotonic=time.monotonic(),
@@ -183,7 +184,7 @@ class _Acquisition:
     ) -> None:
         self.device, self.path, self.study, self.run = device, path, study, run
         self.max_wait_s, self.max_hold_s, self.say = max_wait_s, max_hold_s, say
-        self.token = f"{device.physical_id}:{os.getpid()}.{own_start_ticks()}.{secrets.token_hex(8)}"
+        self.token = f"{token_prefix(path)}{os.getpid()}.{own_start_ticks()}.{secrets.token_hex(8)}"
         self.started = time.monotonic()
         self.next_saying = 0.0
         self.waited_for: dict[tuple[int, int], Holder] = {}
@@ -200,7 +201,7 @@ class _Acquisition:
 
     def take(self) -> Lease:
         while not self._try_lock():
-            self._wait(lambda: find_holders(self.path, self.device.physical_id))
+            self._wait(lambda: find_holders(self.path))
         try:
             while left_over := self._left_over():
                 self.next_saying = 0.0  # these are other processes than those named before
@@ -267,7 +268,7 @@ class _Acquisition:
     def _left_over(self) -> list[Holder]:
         """Processes of earlier leases that still run, though nobody has their lock any more."""
         own = [os.getpid(), *ancestors(os.getpid())]  # we may be started by one of them ourselves
-        return token_carriers(self.device.physical_id, spare=own)
+        return token_carriers(self.path, spare=own)
 
     def _wait(self, look: Callable[[], list[Holder]]) -> None:
         """Sleep until the next try. ``look`` finds the holders; it is costly, so called rarely."""

@@ -26,8 +26,8 @@ def add_parser(subparsers: Any) -> None:
         "lease",
         help="run a command alone on a device, or show who holds which",
         description="Run COMMAND while holding the lease of a device: no study, and no other user of the "
-        "lease or of flock(1) on its file, uses the device meanwhile. Nothing that COMMAND starts outlives it. "
-        "Exit code: that of COMMAND; 128 + signal; 124 at the hold limit; 75 if the device stayed taken.",
+        "lease or of flock(1) on its file, uses the device meanwhile. Nothing that COMMAND starts outlives "
+        "it. Exit code: that of COMMAND; 128 + signal; 124 at the hold limit; 75 if the device stayed taken.",
     )
     parser.add_argument("--device", help="auto (default), cpu or cuda:N")
     parser.add_argument(
@@ -94,7 +94,7 @@ def _lock_files(device: str | None, folder: Path | None) -> list[Path]:
 def _rows(path: Path) -> list[list[str]]:
     name, place = printable(path.name.removesuffix(".lock")), printable(str(path), 1000)
     check_regular(path)
-    holders = find_holders(path, name)
+    holders = find_holders(path)
     if not holders and is_locked(path):
         holders = [UNSEEN]
     if not holders:

@@ -71,7 +71,7 @@ def test_lease_excludes_flock_and_says_held_then_free(folder: Path, lock: Path) 
         assert not lease.nested
     assert is_free(lock)
     assert json.loads(lock.read_text())["state"] == "free"
-    assert find_holders(lock, "cpu-0") == []
+    assert find_holders(lock) == []
     assert lease.as_record()["contended"] is False
 
 
@@ -141,7 +141,7 @@ def test_old_text_of_a_dead_holder_means_nothing(folder: Path, lock: Path) -> No
     heard(holder)
     kill(holder)
     assert json.loads(lock.read_text())["state"] == "held"
-    assert find_holders(lock, "cpu-0") == []
+    assert find_holders(lock) == []
     with acquire(CPU, folder, max_wait_s=0, max_hold_s=60):
         pass
 
@@ -151,7 +151,7 @@ def test_orphan_with_the_inherited_lock_holds_and_is_named(folder: Path, lock: P
     holder = python(
         """
         lease = acquire(CPU, Path(sys.argv[1]), study="stars", run="fast-seed1", max_wait_s=0, max_hold_s=60)
-        child = subprocess.Popen(["sleep", "1000"], pass_fds=[lease.descriptor])
+        child = subprocess.Popen(["sleep", "60"], pass_fds=[lease.descriptor])
         tell(child.pid)
         sys.stdin.read()
         """,
@@ -161,7 +161,7 @@ def test_orphan_with_the_inherited_lock_holds_and_is_named(folder: Path, lock: P
     kill(holder)
     assert not is_free(lock)
     sentence = refusal(folder)
-    assert f"pid {orphan} (sleep 1000), run fast-seed1 of study stars" in sentence
+    assert f"pid {orphan} (sleep 60), run fast-seed1 of study stars" in sentence
     assert "left over from a lease whose owner has ended" in sentence
     os.kill(orphan, signal.SIGKILL)
     with acquire(CPU, folder, max_wait_s=10, max_hold_s=60):
@@ -265,6 +265,39 @@ def test_removed_lock_file_is_reported(folder: Path, lock: Path) -> None:
         lock.unlink()
         lock.touch(0o666)
     assert lease.as_record()["lock_file_replaced"] is True
+
+
+def test_removed_lock_file_does_not_let_a_second_program_in(folder: Path, lock: Path) -> None:
+    """If somebody removes the file of a running lease, flock(1) sees a free file, and we see the program."""
+    holder = python(
+        """
+        lease = acquire(CPU, Path(sys.argv[1]), max_wait_s=0, max_hold_s=60)
+        supervise(["sh", "-c", "echo $$; exec sleep 60"], lease=lease, log_path=None, max_hold_s=60)
+        """,
+        folder,
+    )
+    program = int(heard(holder))
+    lock.unlink()
+    sentence = refusal(folder)
+    assert f"pid {program} (" in sentence
+    assert "lock file has been removed" in sentence
+    holder.terminate()
+    finish(holder)
+
+
+def test_lock_files_are_leases_of_their_own(folder: Path, tmp_path: Path) -> None:
+    """Another lease folder is another lease: its holders, tokens and nesting do not reach over here."""
+    with acquire(CPU, tmp_path / "other", max_wait_s=0, max_hold_s=60) as outer:
+        inner = python(
+            """
+            with acquire(CPU, Path(sys.argv[1]), max_wait_s=5, max_hold_s=60) as lease:
+                tell(lease.nested)
+            """,
+            folder,
+            **outer.environment(),
+        )
+        assert heard(inner) == "False"
+        finish(inner)
 
 
 def test_lock_on_a_replaced_file_is_tried_again(

@@ -80,10 +80,10 @@ def test_command_that_is_itself_a_lease_proceeds(folder: Path) -> None:
 
 def test_hold_limit_and_leftovers_are_told(folder: Path) -> None:
     """124 at the limit as timeout(1); what was left behind is killed and counted."""
-    ended = lease("--device", "cpu", "--folder", folder, "--max-hold", "0.3", "--", "sleep", "1000")
+    ended = lease("--device", "cpu", "--folder", folder, "--max-hold", "0.3", "--", "sleep", "60")
     assert ended.returncode == 124
     assert "limit of 0.3 s" in ended.stderr
-    ended = lease("--device", "cpu", "--folder", folder, "--", "sh", "-c", "setsid sleep 1000 & exit 0")
+    ended = lease("--device", "cpu", "--folder", folder, "--", "sh", "-c", "setsid sleep 60 & exit 0")
     assert ended.returncode == 0
     assert "1 process(es) left behind were killed" in ended.stderr
 
@@ -139,7 +139,7 @@ def test_status_says_who_holds_what(folder: Path) -> None:
 
 def test_status_shows_what_is_left_over(folder: Path) -> None:
     """After SIGKILL of the lease command, the process that it has left on the device is shown."""
-    script = "setsid sh -c 'echo $$; exec sleep 1000' & wait"
+    script = "setsid sh -c 'echo $$; exec sleep 60' & wait"
     running = subprocess.Popen(
         command("--device", "cpu", "--folder", folder, "--", "sh", "-c", script),
         stdout=subprocess.PIPE,
@@ -152,4 +152,4 @@ def test_status_shows_what_is_left_over(folder: Path) -> None:
     ended = lease("--status", "--folder", folder)
     os.kill(orphan, signal.SIGKILL)
     running.communicate()
-    assert f"left over (inherited)  pid {orphan} (sleep 1000)" in ended.stdout
+    assert f"left over (inherited)  pid {orphan} (sleep 60)" in ended.stdout
