@@ -17,10 +17,11 @@ from tachograph.processes import (
     PROC,
     all_pids,
     ancestors,
+    boot_id,
     command_line,
     environment_value,
-    holds_flock,
     is_alive,
+    locks_of,
     open_files,
     printable,
     read_stat,
@@ -39,6 +40,7 @@ class Holder:
     * ``token``: left over likewise, it carries the token of the lease but not its lock;
     * ``detached``: it runs under a lease whose lock file somebody has removed;
     * ``flock``: another program that locks the file;
+    * ``nested``: it runs under the same outer lease as we do;
     * ``unseen``: the lock is held, but /proc does not show by whom (``pid`` is 0).
     """
 
@@ -62,6 +64,8 @@ class Holder:
             text += f", until {self.until} at the latest"
         if self.how == "inherited":
             text += "; it is left over from a lease whose owner has ended, and still has its lock"
+        if self.how == "nested":
+            text += "; it runs under the same outer lease as this program"
         if self.how == "detached":
             text += "; it runs under a lease whose lock file has been removed"
         if self.how == "token":
@@ -70,7 +74,12 @@ class Holder:
 
     def row(self) -> list[str]:
         """State, holder, work, since, until: for a table."""
-        states = {"lease": "held", "flock": "held by flock", "unseen": "held, not visible here"}
+        states = {
+            "lease": "held",
+            "flock": "held by flock",
+            "detached": "held, but the lock file was removed",
+            "unseen": "held, not visible here",
+        }
         who = f"pid {self.pid} ({self.command})" if self.pid else "?"
         return [states.get(self.how, f"left over ({self.how})"), who, self.work, self.since, self.until]
 
@@ -169,7 +178,7 @@ def inherited_descriptor(path: Path, pid: int) -> int | None:
     """
     place = os.path.realpath(path)
     for descriptor, name, _ in open_files(pid):
-        if name.removesuffix(" (deleted)") == place and holds_flock(pid, descriptor):
+        if name.removesuffix(" (deleted)") == place and _is_flocked(pid, descriptor):
             return descriptor
     return None
 
@@ -193,13 +202,34 @@ def _lock_holders(path: Path, record: dict[str, Any]) -> list[Holder]:
     return holders or [UNSEEN]
 
 
+def nested_holders(path: Path, byte: int) -> list[Holder]:
+    """Other processes that have this byte of the lock file, as those do that share an outer lease with us."""
+    target = os.stat(path, follow_symlinks=False)
+    found = []
+    for pid in all_pids():
+        try:
+            files = open_files(pid)
+        except PermissionError:
+            continue
+        for descriptor, _, status in files:
+            if pid != os.getpid() and os.path.samestat(status, target):
+                locks = locks_of(pid, descriptor)
+                if any(lock[0] == "OFDLCK" and lock[5] == str(byte) for lock in locks):
+                    found.append(_holder("nested", pid))
+    return [holder for holder in found if holder is not None]
+
+
+def _is_flocked(pid: int, descriptor: int) -> bool:
+    return any(lock[0] == "FLOCK" and lock[2] == "WRITE" for lock in locks_of(pid, descriptor))
+
+
 def _has(pid: int, target: os.stat_result) -> bool | None:
     """Whether the process has the lock on this file; None if we may not look."""
     try:
         files = open_files(pid)
     except PermissionError:
         return None
-    return any(os.path.samestat(status, target) and holds_flock(pid, fd) for fd, _, status in files)
+    return any(os.path.samestat(status, target) and _is_flocked(pid, fd) for fd, _, status in files)
 
 
 def _lock_table(target: os.stat_result) -> list[int]:
@@ -229,7 +259,8 @@ def _holder(how: str, pid: int, record: dict[str, Any] | None = None) -> Holder 
         return None
     since, until, work = utc(stat.started), "", ""
     if record:
-        written_by_it = record.get("pid") == pid and record.get("start_ticks") == stat.start_ticks
+        writer = (record.get("boot_id"), record.get("pid"), record.get("start_ticks"))
+        written_by_it = writer == (boot_id(), pid, stat.start_ticks)
         if written_by_it and record.get("state") == "held":
             how = "lease"
             since = printable(str(record.get("since", since)), 40)

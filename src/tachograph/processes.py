@@ -166,14 +166,15 @@ def open_files(pid: int) -> list[tuple[int, str, os.stat_result]]:
     return found
 
 
-def holds_flock(pid: int, descriptor: int) -> bool:
-    """Whether this open file of ``pid`` carries an exclusive flock(2).
+def locks_of(pid: int, descriptor: int) -> list[list[str]]:
+    """The locks that this open file of ``pid`` carries: the words after ``lock: N:`` in ``/proc/PID/fdinfo``.
 
-    ``/proc/PID/fdinfo`` lists a lock only with the open file that owns it, also when that was inherited, so a
-    process that merely waits for the lock is told apart from one that has it (proc_pid_fdinfo(5)).
+    A lock is listed only with the open file that owns it, also when that was inherited, so a process that
+    merely waits for a lock is told apart from one that has it (proc_pid_fdinfo(5)). Words: kind,
+    ``ADVISORY``, ``WRITE`` or ``READ``, owner, file, first byte, last byte.
     """
     try:
         text = (PROC / str(pid) / "fdinfo" / str(descriptor)).read_text()
     except OSError:
-        return False
-    return any("FLOCK" in line and "WRITE" in line for line in text.splitlines() if line.startswith("lock:"))
+        return []
+    return [line.split()[2:] for line in text.splitlines() if line.startswith("lock:")]

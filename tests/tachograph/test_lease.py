@@ -126,8 +126,8 @@ def test_waiting_speaks_again_every_thirty_seconds(
     folder: Path, lock: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The holder is named again after each period (shortened here), and not at each try."""
-    monkeypatch.setattr("tachograph.lease.SAY_EVERY_SECONDS", 0.2)
-    monkeypatch.setattr("tachograph.lease.POLL_SECONDS", 0.01)
+    monkeypatch.setattr("tachograph.patience.SAY_EVERY_SECONDS", 0.2)
+    monkeypatch.setattr("tachograph.patience.POLL_SECONDS", 0.01)
     holder = flock_holder(lock)
     said: list[str] = []
     refusal(folder, max_wait_s=1.0, say=said.append)
@@ -151,7 +151,7 @@ def test_orphan_with_the_inherited_lock_holds_and_is_named(folder: Path, lock: P
     holder = python(
         """
         lease = acquire(CPU, Path(sys.argv[1]), study="stars", run="fast-seed1", max_wait_s=0, max_hold_s=60)
-        child = subprocess.Popen(["sleep", "60"], pass_fds=[lease.descriptor])
+        child = subprocess.Popen(["sleep", "60"], pass_fds=lease.descriptors)
         tell(child.pid)
         sys.stdin.read()
         """,
@@ -211,6 +211,59 @@ def test_nested_lease_proceeds(folder: Path, lock: Path) -> None:
         assert nested == "True"
         assert token.startswith(lease.token + ".")
         assert not is_free(lock)
+
+
+def test_nested_leases_take_turns(folder: Path) -> None:
+    """Two programs under one outer lease do not use the device at once: the second waits, and names the first."""
+    inner = """
+        lease = acquire(CPU, Path(sys.argv[1]), max_wait_s=20, max_hold_s=60, say=tell)
+        tell("held", lease.nested, bool(lease.waited_for))
+        sys.stdin.read()
+        lease.release()
+        """
+    with acquire(CPU, folder, max_wait_s=0, max_hold_s=60) as lease:
+        first = python(inner, folder, **lease.environment())
+        assert heard(first) == "held True False"
+        second = python(inner, folder, **lease.environment())
+        said = heard(second)
+        assert f"held by pid {first.pid} (" in said
+        assert "same outer lease" in said
+        finish(first)
+        assert heard(second) == "held True True"
+        kill(second)  # its turn ends with it
+        third = python(inner, folder, **lease.environment())
+        assert heard(third) == "held True False"
+        finish(third)
+
+
+def test_turn_stays_with_a_program_whose_supervisor_was_killed(folder: Path) -> None:
+    """Under an outer lease too, what is left over keeps its turn until it ends."""
+    with acquire(CPU, folder, max_wait_s=0, max_hold_s=60) as lease:
+        first = python(
+            """
+            lease = acquire(CPU, Path(sys.argv[1]), max_wait_s=20, max_hold_s=60)
+            child = subprocess.Popen(["sleep", "60"], pass_fds=lease.descriptors)
+            tell(child.pid)
+            sys.stdin.read()
+            """,
+            folder,
+            **lease.environment(),
+        )
+        orphan = int(heard(first))
+        kill(first)
+        second = python(
+            """
+            try:
+                acquire(CPU, Path(sys.argv[1]), max_wait_s=0, max_hold_s=60)
+            except Exception as error:
+                tell(error)
+            """,
+            folder,
+            **lease.environment(),
+        )
+        assert f"held by pid {orphan} (sleep 60)" in heard(second)
+        finish(second)
+        os.kill(orphan, signal.SIGKILL)
 
 
 def test_token_of_a_dead_lease_gives_no_free_pass(folder: Path, lock: Path) -> None:
@@ -455,6 +508,32 @@ def test_three_users_share_one_lease(tmp_path: Path) -> None:
     assert folder.stat().st_uid == users[0]
 
 
+def test_file_of_another_user_that_is_closed_to_us(tmp_path: Path) -> None:
+    """A lock file that we may not open is an error that says which mode is expected, not a holder."""
+    if not can_be(65534):
+        pytest.skip("this user cannot become another, or others cannot read the sources")
+    for parent in list(tmp_path.parents)[:2]:
+        parent.chmod(0o755)
+    tmp_path.chmod(0o755)
+    lock = tmp_path / "cpu-0.lock"
+    lock.touch()
+    lock.chmod(0o644)
+    late = python(
+        """
+        try:
+            acquire(CPU, Path(sys.argv[1]), max_wait_s=0, max_hold_s=60)
+        except Exception as error:
+            tell(error.exit_code, error)
+        """,
+        tmp_path,
+        wrap=as_user(65534),
+    )
+    said = heard(late)
+    finish(late)
+    assert said.startswith("2 lock file")
+    assert "expected a file of mode 0666" in said
+
+
 def test_holder_in_another_namespace_is_said_to_be_unseen(folder: Path, lock: Path) -> None:
     """From within a container the holder outside cannot be named; the sentence says why."""
     if not can_hide_processes():
@@ -498,7 +577,7 @@ def test_default_folder_is_per_device_and_needs_no_root() -> None:
 
 STRESS = """
 folder, work, rounds = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
-tachograph.lease.POLL_SECONDS = 0.002
+tachograph.patience.POLL_SECONDS = 0.002
 contended = 0
 tell("ready")
 sys.stdin.readline()

@@ -113,7 +113,7 @@ def test_status_says_who_holds_what(folder: Path) -> None:
     (folder / "gpu-0000:03:00.0.lock").touch()
     holder = flock_holder(folder / "gpu-1.lock")
     running = subprocess.Popen(
-        command("--device", "cpu", "--folder", folder, "--", "sh", "-c", "echo ready; cat"),
+        command("--device", "cpu", "--folder", folder, "--", "sh", "-c", "echo ready; exec sleep 60"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
