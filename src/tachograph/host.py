@@ -40,7 +40,7 @@ class HostSampler:
             root,
         )
         self._readings: dict[str, list[Reading]] = {}
-        self._foreign: dict[tuple[int, str], dict[str, Any]] = {}
+        self._foreign: dict[int, dict[str, Any]] = {}
         self._unknown_processes: list[Unknown] = []
         self._counters = Counters()
         self._gpu_at = 0.0
@@ -121,7 +121,7 @@ class HostSampler:
                 self._note_foreign(process, when)
 
     def _note_foreign(self, process: GpuProcess, when: str) -> None:
-        entry = self._foreign.setdefault((process.pid, process.name), {**process.as_record(), "seen": []})
+        entry = self._foreign.setdefault(process.pid, {**process.as_record(), "seen": []})
         if when not in entry["seen"]:
             entry["seen"].append(when)
         if process.mib is not None:

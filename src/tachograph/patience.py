@@ -48,7 +48,7 @@ class Patience:
         if above is not None:
             raise LeaseUnavailableError(
                 f"device {self.device} is held by {above.sentence()}, which has started this program: "
-                "waiting for it could never end; let `tachograph lease -- COMMAND` take the place of the outer lock"
+                "waiting for it could never end; let `tachograph lease -- COMMAND` replace the outer lock"
             )
         who = "; ".join(holder.sentence() for holder in holders)
         if remaining <= 0:

@@ -125,15 +125,15 @@ def printable(text: str, limit: int = 160) -> str:
     return clean if len(clean) <= limit else clean[: limit - 1] + "…"
 
 
-def command_line(pid: int) -> str:
+def command_line(pid: int, proc: Path = PROC) -> str:
     """The command of ``pid`` in one printable line; its short name in brackets if it shows none; or ''."""
     try:
-        raw = (PROC / str(pid) / "cmdline").read_bytes()
+        raw = (proc / str(pid) / "cmdline").read_bytes()
     except OSError:
         return ""
     if raw:
         return printable(raw.replace(b"\0", b" ").decode(errors="replace"))
-    stat = read_stat(pid)
+    stat = read_stat(pid, proc)
     return f"[{printable(stat.name)}]" if stat else ""
 
 

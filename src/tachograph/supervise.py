@@ -281,7 +281,8 @@ def _caught_signals() -> Iterator[_Caught]:
     before: dict[signal.Signals, Any] = {}
 
     def note(number: int, _: object) -> None:
-        os.write(writing, bytes([number]))
+        with suppress(BlockingIOError):  # thousands of signals unread: enough said
+            os.write(writing, bytes([number]))
 
     try:
         for number in STOP_SIGNALS:

@@ -172,8 +172,10 @@ def test_amd_programs_by_queue_or_memory(root: Path) -> None:
     assert programs(APU, root)["status"] == "clean"
     write(listed / "32/queues/0/gpuid", "1001\n")
     write(listed / "33/vram_1001", f"{3 * 2**20}\n")
+    write(root / "proc/33/cmdline", "python\0train.py\0")
     found = programs(APU, root)
-    assert [(p["pid"], p["mib"]) for p in found["processes"]] == [(32, 0.0), (33, 3.0)]
+    rows = [(p["pid"], p["name"], p["mib"]) for p in found["processes"]]
+    assert rows == [(32, "command not shown", 0.0), (33, "python train.py", 3.0)]
     write(listed / "33/vram_1001", "N/A\n")
     assert programs(APU, root)["status"] == "unknown"
 

@@ -214,7 +214,7 @@ def test_nested_lease_proceeds(folder: Path, lock: Path) -> None:
 
 
 def test_nested_leases_take_turns(folder: Path) -> None:
-    """Two programs under one outer lease do not use the device at once: the second waits, and names the first."""
+    """Two programs under one outer lease take turns: the second waits, and names the first."""
     inner = """
         lease = acquire(CPU, Path(sys.argv[1]), max_wait_s=20, max_hold_s=60, say=tell)
         tell("held", lease.nested, bool(lease.waited_for))
@@ -624,7 +624,7 @@ def stress(tmp_path: Path, processes: int, rounds: int, flock_loops: int) -> Non
 
 def test_many_processes_never_overlap(tmp_path: Path) -> None:
     """Six processes and a loop of flock(1), many short holds: no overlap by two independent detectors."""
-    stress(tmp_path, processes=6, rounds=30, flock_loops=1)
+    stress(tmp_path, processes=6, rounds=15, flock_loops=1)
 
 
 def test_detectors_see_an_overlap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

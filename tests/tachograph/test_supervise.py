@@ -58,6 +58,12 @@ def marked(word: str) -> list[int]:
     return [pid for pid in all_pids() if environment_value(pid, word) is not None and pid != os.getpid()]
 
 
+@pytest.fixture(autouse=True)
+def _hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Left-over processes are given less time to end by themselves, to save that of the tests."""
+    monkeypatch.setattr("tachograph.supervise.LINGER_SECONDS", 0.05)
+
+
 def run(folder: Path, argv: Sequence[str], **options: Any) -> Outcome:
     options = {"log_path": folder.parent / "log", "max_hold_s": 30.0, "grace_s": 0.3} | options
     with acquire(CPU, folder, max_wait_s=0, max_hold_s=60) as lease:
@@ -165,6 +171,17 @@ def test_nothing_outlives_the_lease(folder: Path, tmp_path: Path, lock: Path, sc
     os.close(reading)
 
 
+def test_helpers_may_end_by_themselves(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A helper that sees the end of its program and cleans up is not killed (multiprocessing has one)."""
+    monkeypatch.setattr("tachograph.supervise.LINGER_SECONDS", 20.0)
+    pipe, cleaned = tmp_path / "pipe", tmp_path / "cleaned"
+    os.mkfifo(pipe)
+    script = f"(setsid sh -c 'read line < {pipe}; echo > {cleaned}' &) ; exec 8> {pipe}; exit 0"
+    outcome = run(folder, ["sh", "-c", script])
+    assert cleaned.exists()
+    assert (outcome.status, outcome.survivors_killed) == ("finished", 0)
+
+
 def test_survivors_use_counts(folder: Path, tmp_path: Path) -> None:
     """Processor seconds include grandchildren, also killed ones: at least what they counted themselves."""
     burner = "import time\nwhile time.process_time() < 0.3: pass\nprint(time.process_time(), flush=True)"
@@ -222,6 +239,21 @@ def test_asking_twice_means_now(folder: Path, mark: str) -> None:
     outcome = json.loads(heard(supervisor))
     finish(supervisor)
     assert outcome["signal"] == "SIGKILL"
+
+
+def test_one_request_may_come_twice(folder: Path, mark: str) -> None:
+    """Ctrl-C may reach us from the terminal and from Snakemake: two signals at once leave the grace."""
+    script = (
+        "trap 'trap : TERM; echo ending; sleep 0.2; exit 5' INT; echo ready; while :; do sleep 0.02; done"
+    )
+    supervisor = python(SUPERVISE.replace("grace_s=1)", "grace_s=30)"), folder, "sh", "-c", script)
+    assert heard(supervisor) == "ready"
+    supervisor.send_signal(signal.SIGINT)
+    assert heard(supervisor) == "ending"
+    supervisor.send_signal(signal.SIGTERM)
+    outcome = json.loads(heard(supervisor))
+    finish(supervisor)
+    assert (outcome["exit_code"], outcome["interrupted_by"]) == (5, "SIGINT")
 
 
 def test_ignored_hangup_stays_ignored(folder: Path) -> None:
