@@ -25,7 +25,7 @@ from armies.variants import (
 
 
 def test_wilson_interval_of_published_examples():
-    """Newcombe (Statistics in Medicine 17, 1998, table I): 81/263 gives 0.2553–0.3662, 0/20 gives 0–0.1611."""
+    """Newcombe (Statistics in Medicine 17, 1998, table I): 81/263: 0.2553–0.3662; 0/20: 0–0.1611."""
     assert Score(81, 0, 182).interval() == pytest.approx((0.2553, 0.3662), abs=5e-5)
     assert Score(0, 0, 20).interval() == pytest.approx((0.0, 0.1611), abs=5e-5)
 
@@ -51,7 +51,7 @@ def test_certain_captures():
 
 
 def test_heuristic_captures_advances_and_obeys_the_rules():
-    """Over random positions every action is legal; a certain capture is never passed over; else it advances."""
+    """Every action is legal; a certain capture is never passed over; without one it advances."""
     variant = VARIANTS["octa"]
     games, generator = Games(variant, 64, seed=1), np.random.default_rng(2)
     source, target = action_cells(variant).T

@@ -89,7 +89,7 @@ def test_needed_rows_are_value_token_sources_and_targets():
 
 
 def test_hidden_input_reaches_no_output():
-    """Swapping two hidden enemy pieces changes neither policy nor value: the network sees observations only."""
+    """Swapping two hidden enemy pieces changes neither policy nor value."""
     variant = VARIANTS["octa"]
     network = batch_and_network(variant)[1]
     results = []

@@ -14,11 +14,20 @@ def test_fast_is_every_step_and_reference_none():
     """The two named ends; the reference collects in bf16 with math attention over all actions."""
     fast, reference = path_named("fast"), path_named("reference")
     assert fast.steps == set(STEPS)
-    assert (fast.attention, fast.dtype, fast.legal, fast.table, fast.rows, fast.lean) == (
-        "flash", "float32", True, True, True, True,
-    )  # fmt: skip
-    assert (reference.attention, reference.dtype, reference.legal) == ("math", "bfloat16", False)
-    assert not (reference.table or reference.rows or reference.lean or reference.plain)
+    assert (fast.attention, fast.collection_dtype("cpu")) == ("flash", "float32")
+    assert all((fast.legal, fast.table, fast.rows, fast.lean))
+    assert (reference.attention, reference.collection_dtype("cpu")) == ("math", "bfloat16")
+    assert not reference.legal
+    assert not any((reference.table, reference.rows, reference.lean, reference.plain))
+
+
+def test_gpus_collect_in_bf16_and_update_without_flash():
+    """GPUs have flash kernels in half precision only: fast collects in bf16 there, and updates without."""
+    fast = path_named("fast")
+    assert fast.collection_dtype("cuda") == "bfloat16"
+    assert (fast.update_attention("cuda"), fast.update_attention("cpu")) == ("efficient", "flash")
+    assert path_named("reference").update_attention("cuda") == "math"
+    assert (fast.keeps_policy("cuda"), fast.keeps_policy("cpu")) == (False, True)
 
 
 def test_steps_can_be_chosen_one_by_one():
@@ -56,7 +65,7 @@ def test_environment_names_the_path(monkeypatch):
 
 @pytest.mark.parametrize(("path", "expected"), [("fast", "1"), ("reference", "None")])
 def test_rocm_variable_is_set_before_torch_is_imported(path, expected):
-    """On a flash path the variable is there when torch is imported; on the reference path it is not touched."""
+    """On a flash path the variable is there before torch is; on the reference path it is not touched."""
     program = f"""
 import os, sys
 import armies.cli, armies.paths

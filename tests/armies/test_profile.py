@@ -69,7 +69,7 @@ class FakeDevice:
 
 
 def forward_share(monkeypatch, synchronised):
-    """Share of the forward pass in a profile where it alone takes device time; the engine's step waits for it."""
+    """Shares of forward pass and env.step, where the first makes all work and the second waits for it."""
     device = FakeDevice()
     trainer = make_trainer(PRESETS["tiny"], path_named("fast"), 0, "cpu")
     true_forward, true_step = collect.forward, trainer.games.step

@@ -100,7 +100,7 @@ def test_resuming_after_a_kill_between_row_and_checkpoint(tmp_path):
 
 
 def test_resuming_refuses_what_does_not_fit(tmp_path):
-    """Another preset, path or seed, a missing checkpoint and a damaged history are refused in one sentence."""
+    """Another preset, path or seed, no checkpoint, a damaged history: one sentence each."""
     run(tmp_path / "a", iterations=1)
     with pytest.raises(ArmiesError, match="was written with preset tiny, expected cpu"):
         train(PRESETS["cpu"], path_named("fast"), 2, tmp_path / "a", 3, resume=True)
@@ -108,7 +108,7 @@ def test_resuming_refuses_what_does_not_fit(tmp_path):
         run(tmp_path / "a", "reference", resume=True)
     with pytest.raises(ArmiesError, match="with seed 3, expected 4"):
         run(tmp_path / "a", seed=4, resume=True)
-    with pytest.raises(ArmiesError, match="checkpoint.pt is not there"):
+    with pytest.raises(ArmiesError, match=r"checkpoint\.pt is not there"):
         run(tmp_path / "b", resume=True)
     (tmp_path / "a" / "history.jsonl").write_text('{"iteration": 7}\n')
     with pytest.raises(ArmiesError, match="line 1: found 7, expected iteration 1"):
@@ -145,7 +145,7 @@ def test_nan_weight_stops_collection(tmp_path, monkeypatch, path, tensor):
 
 
 def test_nan_loss_stops_the_update(tmp_path, monkeypatch):
-    """A value that is not finite in the targets makes the loss NaN: the run stops before the weights change."""
+    """A target that is not finite makes the loss NaN: the run stops before it writes a row."""
     import armies.update as module
 
     true_targets = module.advantages_and_targets
@@ -156,6 +156,6 @@ def test_nan_loss_stops_the_update(tmp_path, monkeypatch):
         return advantages, targets
 
     monkeypatch.setattr(module, "advantages_and_targets", broken_targets)
-    with pytest.raises(NonFiniteTrainingError, match="move loss.*in iteration 1"):
+    with pytest.raises(NonFiniteTrainingError, match=r"move loss.*in iteration 1"):
         run(tmp_path)
     assert (tmp_path / "history.jsonl").read_text() == ""

@@ -31,7 +31,7 @@ def losses(new, old, choices, advantages, targets=None, value_logits=None):
 
 
 def test_policy_loss_clips_only_gains():
-    """r = 1.5: a positive advantage counts 1.2 times, a negative one 1.5 times; r = 0.5: 0.5 and 0.8 times."""
+    """r = 1.5: a gain counts 1.2 times, a loss 1.5 times; r = 0.5: a gain 0.5 times, a loss 0.8 times."""
     new, old = [[0.75, 0.25, 0.0]], [[0.5, 0.5, 0.0]]
     assert losses(new, old, [0], [2.0]).policy == pytest.approx(-1.2 * 2)
     assert losses(new, old, [0], [-2.0]).policy == pytest.approx(1.5 * 2)
@@ -104,7 +104,7 @@ def test_lean_update_equals_recomputing_everything():
 
 
 def test_recomputed_policy_is_the_one_that_played():
-    """In fp32 collection the recomputed log-probability of a choice is the recorded one, on lists and masks."""
+    """In fp32 the recomputed log-probability of a choice is the recorded one, on lists and masks."""
     for name in ("fp32", "fast"):
         trainer, rollout = one_rollout(name)
         every = torch.arange(rollout.choices.numel())
