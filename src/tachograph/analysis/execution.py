@@ -55,6 +55,7 @@ def attempts(sealed: SealedStudy) -> list[dict[str, Any]]:
             "discarded": one.discarded,
             "started_at": one.started_at,
             "ended_at": one.ended_at,
+            "hold_seconds": one.hold_seconds,
             "identity": one.identity,
             "files": dict(sorted(one.files.items())),
         }

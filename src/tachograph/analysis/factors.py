@@ -69,6 +69,7 @@ def _compare(
     named = next((v.get("window", window) for group in rates.values() for _, v in group.values()), window)
     entry: dict[str, Any] = {
         "quantity": quantity,
+        "kind": window,
         "label": label,
         "window": named,
         "unit": f"{sealed.trainer.history.work.unit}/s",
