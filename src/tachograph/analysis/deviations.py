@@ -31,7 +31,9 @@ def deviations(
     return [{"id": f"D{number}", **one} for number, one in enumerate(found, start=1)]
 
 
-def _entry(kind: str, what: str, *, run: str | None = None, when: str | None = None, effect: str = "") -> dict[str, Any]:
+def _entry(
+    kind: str, what: str, *, run: str | None = None, when: str | None = None, effect: str = ""
+) -> dict[str, Any]:
     return {"kind": kind, "run": run, "what_happened": what, "when_noticed": when, "effect": effect}
 
 
@@ -121,7 +123,7 @@ def _foreign(key: str, run: SealedRun) -> Iterator[dict[str, Any]]:
         memory = "" if process["mib"] is None else f", {process['mib']:,.0f} MiB"
         yield _entry(
             "foreign GPU process",
-            f"{process['name']} (pid {process['pid']}{memory}) used the GPU, seen {' and '.join(process['seen'])} the run",
+            f"{process['name']} (pid {process['pid']}{memory}) used the GPU, seen {', '.join(process['seen'])} the run",
             run=key,
             effect="the run may be slower than it would be alone",
         )

@@ -13,7 +13,11 @@ QUANTITIES = {
         "cpu_mhz": "clock of the processor",
         "cpu_foreign": "work of other programs",
     },
-    "gpu": {"gpu_power": "power of the GPU", "gpu_temperature": "temperature of the GPU", "gpu_mhz": "clock of the GPU"},
+    "gpu": {
+        "gpu_power": "power of the GPU",
+        "gpu_temperature": "temperature of the GPU",
+        "gpu_mhz": "clock of the GPU",
+    },
 }
 
 

@@ -86,9 +86,7 @@ def prediction(sealed: SealedStudy, factors: list[dict[str, Any]], runs: list[di
     entry = {"registered": True, **predicted.model_dump(mode="json"), "measured": None, "ratio": None}
     quantity = "iteration" if predicted.quantity == "iteration_factor" else "stage"
     factor = next(
-        f
-        for f in factors
-        if f["numerator"] == predicted.arm and f["quantity"] == quantity and f["kind"] == "retained"
+        f for f in factors if f["numerator"] == predicted.arm and f["quantity"] == quantity and f["kind"] == "retained"
     )
     low = predicted.value if predicted.low is None else predicted.low
     high = predicted.value if predicted.high is None else predicted.high

@@ -17,7 +17,8 @@ def result(record: Record) -> str:
     if not sentences:
         sentences = ["This study has one arm, so it compares nothing; its rates are below."]
     sentences += [
-        f"Curves of {text(one['arm'])}: **{one['verdict']}** ({text(one['sentence'])})." for one in record["curve_verdicts"]
+        f"Curves of {text(one['arm'])}: **{one['verdict']}** ({text(one['sentence'])})."
+        for one in record["curve_verdicts"]
     ]
     sentences += [_prediction(record["prediction"])] if record["prediction"]["registered"] else []
     if record["status"] != "complete":
@@ -155,7 +156,11 @@ def load(record: Record) -> str:
     """What else went on at the host: other people's work moves wall time."""
     sentences = []
     for name, what in LOAD.items():
-        known = [run["host"]["quantities"][name] for run in record["runs"] if "max" in run["host"]["quantities"].get(name, {})]
+        known = [
+            run["host"]["quantities"][name]
+            for run in record["runs"]
+            if "max" in run["host"]["quantities"].get(name, {})
+        ]
         if not known:
             sentences.append(f"{what}: {UNKNOWN}")
             continue
@@ -190,5 +195,3 @@ def _line(one: dict[str, Any]) -> str:
     variables = {**one["environment"], "OMP_NUM_THREADS": str(one["threads"])}
     given = " ".join(f"{key}={shlex.quote(value)}" for key, value in sorted(variables.items()))
     return f"{given} {shlex.join(one['command'])}".replace("```", "'''").replace("\n", " ")
-
-

@@ -47,7 +47,9 @@ def _curve(metric: dict[str, Any], row: dict[str, Any]) -> list[str]:
 
 
 def _false_alarm(record: Record) -> str:
-    rates = {row["false_alarm"] for metric in record["curves"] for row in metric["rows"] if row.get("ratio") is not None}
+    rates = {
+        row["false_alarm"] for metric in record["curves"] for row in metric["rows"] if row.get("ratio") is not None
+    }
     if not rates:
         return "With one reference run there is no envelope." if record["curve_verdicts"] else ""
     return (
@@ -269,5 +271,3 @@ def verification(record: Record) -> str:
         "`tachograph verify .` also recomputes every number from the raw files here and looks for files that are not "
         "listed. `README.md` says what lies where."
     )
-
-
