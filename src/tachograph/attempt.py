@@ -98,6 +98,7 @@ def make_attempt(
     if progress:
         progress()
     judgement = judge(planned, trainer, result, outcome.status, _reason(outcome, place / LOG))
+    sealed = _seal(place)
     facts = {
         "schema": "run/1",
         "generator": {"name": "tachograph", "version": __version__},
@@ -118,10 +119,10 @@ def make_attempt(
         "checks": judgement.checks,
         "ingest": judgement.ingest,
         "result": result.relative_to(place).as_posix(),
-        "files": _seal(place),
+        "files": sealed,
     }
     write_json(place / RUN, facts)
-    files = {**facts["files"], RUN: sha256_file(place / RUN)}
+    files = {**sealed, RUN: sha256_file(place / RUN)}
     ledger.append(
         "ended",
         run=planned.key,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,10 +19,9 @@ from tachograph.planning import PlannedRun
 from tachograph.recordkeeping import set_record_aside
 from tachograph.recovery import close_abandoned
 from tachograph.registration import current_study, read_registration
+from tachograph.scripting import forced_targets
 from tachograph.state import Attempt, read_state
 from tachograph.status import write_status
-
-FORCED_VARIABLE = "TACHOGRAPH_FORCED"  # set by the Snakefile: what -f, -F and -R name
 
 
 @dataclass(frozen=True)
@@ -52,9 +49,8 @@ def read_plan(path: Path) -> PlannedRun:
 
 def is_forced(planned: PlannedRun, folder: StudyFolder, rule: str) -> bool:
     """Whether the user asked for this run to be made again (``snakemake TARGET -f``, ``-F``, ``-R RULE``)."""
-    named = json.loads(os.environ.get(FORCED_VARIABLE, "[]"))
     own = {(folder.path / file).resolve() for file in (planned.target, planned.run_file)}
-    return any(name in ("*", rule) or Path(name).resolve() in own for name in named)
+    return any(name in ("*", rule) or Path(name).resolve() in own for name in forced_targets())
 
 
 def execute(

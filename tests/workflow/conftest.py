@@ -164,6 +164,7 @@ def make_project(path: Path) -> Project:
     for folder in ("config/studies", "config/trainers", "stub"):
         (path / folder).mkdir(parents=True)
     shutil.copy(STUB, path / "stub")
+    (path / "workflow").symlink_to(REPOSITORY / "workflow")
     (path / "config/trainers/stub.toml").write_text(TRAINER)
     (path / "config/studies/toy.toml").write_text(STUDY)
     (path / "config/config.yaml").write_text(f"studies: [toy]\nlease_folder: {path / 'locks'}\nmax_wait_minutes: 1\n")

@@ -1,8 +1,5 @@
 """What all rules share: the opened studies, their wildcards, caps, and input functions."""
 
-import json
-import os
-import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -14,10 +11,7 @@ from tachograph.fingerprint import code_fingerprint
 from tachograph.models.trainer import Code
 
 ROOT = Path.cwd()
-SCRIPTS = Path(workflow.basedir) / "workflow" / "scripts"
 ENVIRONMENT = str(Path(workflow.basedir) / "envs" / "tachograph.yaml")
-# A conda environment brings its own interpreter; without one, jobs use the interpreter that runs Snakemake.
-PYTHON = "python" if workflow.deployment_settings.deployment_method else sys.executable
 
 try:
     CONFIGURATION, STUDIES = opening.open_studies(config, ROOT)
@@ -49,9 +43,6 @@ def forced_targets():
     if settings.forcetargets:
         named += [str(name) for name in settings.targets]
     return named
-
-
-os.environ["TACHOGRAPH_CONFIGURATION"] = CONFIGURATION.model_dump_json()
 
 
 def planned(role, wildcards):
@@ -123,9 +114,10 @@ def begin_session():
     """Before the first job: caps, devices, lock folders, and nobody else at work on these studies."""
     from tachograph import session
 
-    os.environ["TACHOGRAPH_FORCED"] = json.dumps(forced_targets())
     try:
-        session.begin(STUDIES.values(), CONFIGURATION, workflow.global_resources)
+        session.begin(
+            STUDIES.values(), CONFIGURATION, workflow.global_resources, forced_targets()
+        )
     except TachographError as error:
         raise WorkflowError(str(error))
 
