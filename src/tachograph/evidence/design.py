@@ -179,7 +179,7 @@ def refusal(design: Design) -> str | None:
     text = f"this design cannot reach {'; nor '.join(found.missing)}"
     way = cheapest(design)
     if way is None:
-        return f"{text}. No design of up to {MAX_RUNS} runs per arm can: widen the margins, or call it exploratory"
+        return f"{text}. No design of up to {MAX_RUNS} runs per arm can; widen the margins"
     if way.blocks:
         least = f"{way.blocks} blocks ({way.reference_runs} runs of each arm)"
     else:

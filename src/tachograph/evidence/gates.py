@@ -27,6 +27,7 @@ class Check:
 class Expected:
     """What the registration demands of a run.
 
+    ``first_iteration``: the number of the first one, None where the trainer may start anywhere.
     ``zero_work_floor``: every value of a zero-work column must exceed it. ``resume_allowed``: a run that was
     interrupted and resumed may count. ``cache`` is the registered policy ("cold", "warm"), None for none.
     """
@@ -34,6 +35,7 @@ class Expected:
     iterations: int
     work_unit: str
     metrics: tuple[str, ...] = ()
+    first_iteration: int | None = None
     zero_work_floor: float = 0.0
     resume_allowed: bool = False
     cache: str | None = None
@@ -107,6 +109,9 @@ def _iterations(history: History, expected: Expected) -> tuple[bool, str]:
     if found != planned:
         torn = ", the last line is torn" if Kind.TORN_TAIL in history.counts else ""
         return False, f"{found} of {planned} registered iterations{torn}"
+    first = int(history.iteration.min(initial=2**62))
+    if expected.first_iteration is not None and first != expected.first_iteration:
+        return False, f"the first iteration is {first}, registered {expected.first_iteration}"
     if history.counts.get(Kind.MISSING):
         return False, f"{history.counts[Kind.MISSING]} iterations are missing in between"
     return True, f"{found} of {planned} registered iterations"

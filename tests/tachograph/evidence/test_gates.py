@@ -85,6 +85,14 @@ def test_gate_stops_an_end(tmp_path: Path, gate: str, ended: Ended) -> None:
     assert failed(judged(tmp_path, GOOD, ended)) == [gate]
 
 
+def test_lost_first_iteration(tmp_path: Path) -> None:
+    """The right number of rows does not make up for a first iteration that is not there."""
+    expected = Expected(4, "steps", ("loss",), first_iteration=1, cache="warm")
+    assert judged(tmp_path, GOOD, expected=expected).valid
+    later = [{**row, "it": row["it"] + 1} for row in GOOD]
+    assert failed(judged(tmp_path, later, expected=expected)) == ["iterations"]
+
+
 def test_work_unit_gate(tmp_path: Path) -> None:
     """A trainer that counts games where steps are registered is stopped."""
     assert failed(judged(tmp_path, GOOD, work_unit="games")) == ["work unit"]
