@@ -28,9 +28,7 @@ def tell(*words):
 """
 
 
-def python(
-    body: str, *arguments: object, wrap: Sequence[str] = (), **environment: str
-) -> subprocess.Popen[str]:
+def python(body: str, *arguments: object, wrap: Sequence[str] = (), **environment: str) -> subprocess.Popen[str]:
     """Start a Python program with the lease at hand; talk to it over its standard input and output."""
     return subprocess.Popen(
         [*wrap, sys.executable, "-c", PREAMBLE + textwrap.dedent(body), *map(str, arguments)],

@@ -83,9 +83,7 @@ def test_auto_where_the_tool_shows_no_card(root: Path, tool: Path, script: str) 
     assert resolve_device("auto", root=root, environ={}).name == "cpu"
 
 
-@pytest.mark.parametrize(
-    "name", ["", "gpu", "cuda", "cuda:", "cuda:01", "cuda:-1", "cuda:0\n", "CPU", "rocm:0"]
-)
+@pytest.mark.parametrize("name", ["", "gpu", "cuda", "cuda:", "cuda:01", "cuda:-1", "cuda:0\n", "CPU", "rocm:0"])
 def test_unknown_names_are_refused(root: Path, name: str) -> None:
     """A name that is none of the three forms is refused with the forms."""
     with pytest.raises(TachographError, match="expected auto, cpu or cuda:N"):
@@ -172,9 +170,7 @@ def test_card_that_cannot_be_named_is_an_error(
         resolve_device("auto", root=root, environ={})
 
 
-def test_without_uuid_and_tool_the_address_names_the_card(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_uuid_and_tool_the_address_names_the_card(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nobody on the machine can have the UUID, the PCI address is everybody's name."""
     monkeypatch.setenv("PATH", "/nonexistent")
     nvidia(root, ["GPU-????????-????-????-????-????????????"])
@@ -200,9 +196,7 @@ def test_amd_cards_from_sysfs(root: Path) -> None:
     amd(root, 10, location=0x0400, minor=137)
     (root / "dev/dri/renderD129").rename(root / "dev/dri/hidden")
     device = resolve_device("auto", root=root, environ={})
-    assert device == Device(
-        "cuda:0", "rocm", "gpu-0000:c5:00.0", "AMD gfx1151 at 0000:c5:00.0", "0000:c5:00.0"
-    )
+    assert device == Device("cuda:0", "rocm", "gpu-0000:c5:00.0", "AMD gfx1151 at 0000:c5:00.0", "0000:c5:00.0")
     assert resolve_device("cuda:1", root=root, environ={}).physical_id == "gpu-0000:04:00.0"
     (root / "dev/dri/hidden").rename(root / "dev/dri/renderD129")
     assert resolve_device("cuda:1", root=root, environ={}).physical_id == "gpu-000000001234abcd"
@@ -236,7 +230,5 @@ def test_the_package_is_light_to_import() -> None:
         "print(sorted({'torch', 'numpy', 'pandas', 'pydantic'} & set(sys.modules)))"
     )
     source = str(Path(__file__).parents[2] / "src")
-    shown = subprocess.run(
-        [sys.executable, "-c", code], env={"PYTHONPATH": source}, capture_output=True, text=True
-    )
+    shown = subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": source}, capture_output=True, text=True)
     assert shown.stdout.strip() == "[]", shown.stderr

@@ -102,11 +102,7 @@ def test_signals_without_a_name_are_numbered() -> None:
 def test_program_sees_what_it_should(folder: Path, tmp_path: Path) -> None:
     """Both outputs go to the log, input is empty, the environment is the given one and the token."""
     (tmp_path / "log").write_text("before\n")
-    code = (
-        "import os, sys\n"
-        "print(sorted(os.environ), os.getcwd(), repr(sys.stdin.read()))\n"
-        "sys.stderr.write('err')"
-    )
+    code = "import os, sys\nprint(sorted(os.environ), os.getcwd(), repr(sys.stdin.read()))\nsys.stderr.write('err')"
     outcome = run(folder, [sys.executable, "-c", code], env={"A": "b", "LC_ALL": "C.UTF-8"}, cwd=tmp_path)
     assert outcome.status == "finished"
     log = (tmp_path / "log").read_text()
@@ -261,9 +257,7 @@ def test_ignored_hangup_stays_ignored(folder: Path) -> None:
     script = "echo ready; read line < $0; echo done"
     pipe = folder.parent / "pipe"
     os.mkfifo(pipe)
-    supervisor = python(
-        "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n" + SUPERVISE, folder, "sh", "-c", script, pipe
-    )
+    supervisor = python("signal.signal(signal.SIGHUP, signal.SIG_IGN)\n" + SUPERVISE, folder, "sh", "-c", script, pipe)
     assert heard(supervisor) == "ready"
     supervisor.send_signal(signal.SIGHUP)
     pipe.write_text("go on\n")
@@ -291,9 +285,7 @@ def wait_readable(descriptor: int, seconds: float = 10.0) -> bool:
     return bool(select.select([descriptor], [], [], seconds)[0])
 
 
-@pytest.mark.parametrize(
-    "close", ["", 'for f in 3 4 5 6 7 8 9; do eval "exec $f>&-"; done;'], ids=["lock", "token"]
-)
+@pytest.mark.parametrize("close", ["", 'for f in 3 4 5 6 7 8 9; do eval "exec $f>&-"; done;'], ids=["lock", "token"])
 def test_child_that_outlives_all_keeps_the_device(folder: Path, lock: Path, mark: str, close: str) -> None:
     """SIGKILL of supervisor and program: a grandchild keeps the device, by its lock or by its token."""
     script = f"({close} exec setsid sh -c 'echo $$; sleep 60') & wait"

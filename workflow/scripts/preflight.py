@@ -20,8 +20,7 @@ def main() -> None:
     found = preflight(read_sealed(StudyFolder(RESULTS / arguments.study)))
     write_json(arguments.out, found)
     for check in found["checks"]:
-        tensor = f", {check['tensor']}" if check["tensor"] else ""
-        say_on_terminal(f"{arguments.study}: {check['check']} ({check['arm']}{tensor}): {check['verdict']}; {check['detail']}")
+        say_on_terminal(f"{arguments.study}: {check['check']} ({check['arm']}): {check['verdict']}; {check['detail']}")
 
 
 run_program(main)

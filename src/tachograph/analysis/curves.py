@@ -1,113 +1,94 @@
-"""Matched curves as description: how far the arms lie apart, beside how far two reference seeds lie apart."""
+"""Matched curves as description: how far the arms lie apart, beside how far reference seeds lie apart."""
 
 from __future__ import annotations
 
-from itertools import combinations
+import math
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
+from tachograph.analysis.identity import identical
 from tachograph.analysis.names import metric_columns
 from tachograph.analysis.rates import LONGEST_SERIES
 from tachograph.analysis.sealed import SealedRun, SealedStudy
-from tachograph.evidence.columns import Missing
+from tachograph.errors import TachographError
+from tachograph.evidence.curves import CurveError, RunCurve, align
+from tachograph.evidence.envelope import describe
 
 
-def curves(sealed: SealedStudy) -> dict[str, Any]:
-    """For each metric: largest per-iteration difference of each arm to the reference of the same seed, and of
-    all pairs of reference seeds; whether the first lies within the second (the envelope of document 000).
+def curves(sealed: SealedStudy) -> list[dict[str, Any]]:
+    """For each metric its registered margin and, in ``rows``, each run against the reference run of its seed.
+
+    A row holds what :class:`tachograph.evidence.envelope.Envelope` describes, or a ``reason`` why it cannot be.
+    Iterations without a value in some run (of a metric that may lack one) are left out, ``iterations`` counts the
+    ones that were compared.
     """
-    reference = sealed.study.design.reference
-    runs = {run.planned.seed: run for run in sealed.of_arm(reference)}
-    labels = {metric.column: metric.label for metric in sealed.study.curves}
-    margins = {metric.column: metric for metric in sealed.study.curves}
-    metrics = []
+    registered = {metric.column: metric for metric in sealed.study.curves}
+    found = []
     for column in metric_columns(sealed.study, sealed.trainer):
-        pairs = [_difference(runs[a], runs[b], column) for a, b in combinations(runs, 2)]
-        known = [pair["max_abs"] for pair in pairs if pair["max_abs"] is not None]
-        metric = margins.get(column)
-        metrics.append(
+        metric = registered.get(column)
+        found.append(
             {
                 "metric": column,
-                "label": labels.get(column, column.replace("_", " ")),
+                "label": column.replace("_", " ") if metric is None else metric.label,
                 "margin": None if metric is None else {"value": metric.margin, "reason": metric.reason},
-                "reference_pairs": pairs,
-                "reference_max_abs": max(known, default=None),
-                "arms": {
-                    arm: [
-                        _against_envelope(_difference(run, runs[run.planned.seed], column), max(known, default=None))
-                        for run in sealed.of_arm(arm)
-                        if run.planned.seed in runs
-                    ]
-                    for arm in sealed.other_arms
-                },
+                "rows": [_row(sealed, run, column) for arm in sealed.other_arms for run in sealed.of_arm(arm)],
             }
         )
-    return {"metrics": metrics, "reference_runs": len(runs), "false_alarm": false_alarm(len(runs))}
+    return found
 
 
-def false_alarm(references: int) -> dict[str, Any]:
-    """How often a run of the reference arm itself would fall outside: the envelope is no test.
+def _row(sealed: SealedStudy, run: SealedRun, column: str) -> dict[str, Any]:
+    seed = run.planned.seed
+    references = sealed.of_arm(sealed.study.design.reference)
+    references.sort(key=lambda one: one.planned.seed != seed)  # the run of the same seed comes first
+    row = {"arm": run.planned.arm, "seed": seed, "run": run.planned.key}
+    if not references or references[0].planned.seed != seed:
+        return {**row, "other": None, "reason": "no reference run of this seed counts"}
+    row["other"] = references[0].planned.key
+    try:
+        lines = common([*references, run], column)
+        found = asdict(describe(align(lines[:-1], lines[-1:], [column]))[0])
+    except TachographError as error:
+        return {**row, "reason": str(error)}
+    if found["ratio"] is not None and not math.isfinite(found["ratio"]):
+        found["ratio"] = None  # the references do not differ at all
+    label = describe_label(found)
+    return {**row, **found, "label": label, "iterations": len(lines[0].iteration)}
 
-    Of the k runs that are compared with one reference run (k − 1 other references and a run of an identical arm)
-    each is the farthest with the same probability 1 / k (statistics.md, 3.2). With more than one pair of references
-    in the envelope it is an upper bound.
-    """
-    if references < 2:
-        return {"probability": None, "reason": "fewer than two reference runs give no envelope"}
-    return {"probability": 1 / references, "reference_runs": references}
+
+def describe_label(found: dict[str, Any]) -> str:
+    """The same words for the same number, whatever the metric."""
+    if found["reference_max"] is None:
+        return "no envelope"
+    return "inside the envelope" if found["fast_max"] <= found["reference_max"] else "outside the envelope"
 
 
-def _difference(run: SealedRun, other: SealedRun, column: str) -> dict[str, Any]:
-    """Largest absolute difference of two curves over the iterations that both have, and where it occurs."""
+def curve_of(run: SealedRun, columns: list[str]) -> RunCurve:
+    """The curves of a counted run as the tests want them."""
     assert run.history is not None
-    assert other.history is not None
-    found: dict[str, Any] = {"run": run.planned.key, "other": other.planned.key, "max_abs": None, "iteration": None}
-    mine, theirs = (h.iteration[h.curve_rows] for h in (run.history, other.history))
-    common, left, right = np.intersect1d(mine, theirs, return_indices=True)
-    difference = np.abs(run.history.curve(column)[left] - other.history.curve(column)[right])
-    if not np.isfinite(difference).any():
-        return {**found, "reason": "no iteration with a value in both runs"}
-    place = int(np.nanargmax(difference))
-    return {**found, "max_abs": float(difference[place]), "iteration": int(common[place])}
+    history = run.history
+    values = {column: history.curve(column) for column in columns}
+    return RunCurve(run.planned.key, run.planned.seed, history.iteration[history.curve_rows], values)
 
 
-def _against_envelope(difference: dict[str, Any], envelope: float | None) -> dict[str, Any]:
-    if envelope is None or difference["max_abs"] is None:
-        return {**difference, "over_envelope": None, "within": None}
-    within = difference["max_abs"] <= envelope
-    ratio = difference["max_abs"] / envelope if envelope > 0 else None
-    return {**difference, "over_envelope": ratio, "within": bool(within)}
+def common(runs: list[SealedRun], column: str) -> list[RunCurve]:
+    """One metric of several runs over the iterations in which all of them have a finite value.
 
-
-def identical(run: SealedRun, other: SealedRun, columns: list[str]) -> dict[str, Any]:
-    """Whether two runs have the same values, bit for bit, in ``columns``; if not, the first difference.
-
-    ``{"identical": bool, "columns": [...], "first_difference": {"iteration", "column", "values"} or None}``
+    Raises CurveError if there is no such iteration.
     """
-    assert run.history is not None
-    assert other.history is not None
-    first: dict[str, Any] | None = None
-    a, b = run.history, other.history
-    if not np.array_equal(a.iteration, b.iteration):
-        first = {"iteration": None, "column": "iteration", "values": [len(a), len(b)]}
-    else:
-        for column in columns:
-            # Bytes, so that −0 and 0 differ. Text and absent values cannot be compared here, so they never pass.
-            same = a.columns[column].view(np.uint64) == b.columns[column].view(np.uint64)
-            kinds = a.missing[column]
-            same &= (kinds == b.missing[column]) & np.isin(kinds, (Missing.PRESENT, Missing.NULL))
-            if same.all():
-                continue
-            row = int(np.argmin(same))
-            if first is None or a.iteration[row] < first["iteration"]:
-                values = [_number(a.columns[column][row]), _number(b.columns[column][row])]
-                first = {"iteration": int(a.iteration[row]), "column": column, "values": values}
-    return {"identical": first is None, "columns": columns, "first_difference": first}
-
-
-def _number(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
+    lines = [curve_of(run, [column]) for run in runs]
+    usable = [line.iteration[np.isfinite(line.values[column])] for line in lines]
+    shared = usable[0]
+    for one in usable[1:]:
+        shared = np.intersect1d(shared, one)
+    if len(shared) == 0:
+        raise CurveError(f"{column}: no iteration has a value in every run")
+    return [
+        RunCurve(line.run, line.seed, shared, {column: line.values[column][np.isin(line.iteration, shared)]})
+        for line in lines
+    ]
 
 
 def repeat(sealed: SealedStudy) -> dict[str, Any]:
@@ -123,17 +104,25 @@ def repeat(sealed: SealedStudy) -> dict[str, Any]:
         "registered": True,
         "runs": [second.planned.key, first.planned.key],
         **identical(second, first, columns),
-        "differences": {column: _difference(second, first, column) for column in columns},
+        "largest_differences": {column: _largest(first, second, column) for column in columns},
     }
+
+
+def _largest(first: SealedRun, second: SealedRun, column: str) -> float | None:
+    try:
+        a, b = common([first, second], column)
+    except CurveError:
+        return None
+    return float(np.abs(a.values[column] - b.values[column]).max())
 
 
 def curve_series(sealed: SealedStudy) -> list[dict[str, Any]]:
     """Values of each metric by iteration for every run of the blocks and the repeat; null where missing."""
+    columns = metric_columns(sealed.study, sealed.trainer)
     found = []
     for run in sealed.of_role("run", "aa"):
-        assert run.history is not None
-        iteration = run.history.iteration[run.history.curve_rows]
-        stride = max(1, -(-len(iteration) // LONGEST_SERIES))
+        curve = curve_of(run, columns)
+        stride = max(1, -(-len(curve.iteration) // LONGEST_SERIES))
         found.append(
             {
                 "run": run.planned.key,
@@ -141,40 +130,11 @@ def curve_series(sealed: SealedStudy) -> list[dict[str, Any]]:
                 "arm": run.planned.arm,
                 "seed": run.planned.seed,
                 "every": stride,
-                "iteration": iteration[::stride].tolist(),
+                "iteration": curve.iteration[::stride].tolist(),
                 "metrics": {
-                    column: [_number(value) for value in run.history.curve(column)[::stride]]
-                    for column in metric_columns(sealed.study, sealed.trainer)
+                    column: [float(value) if math.isfinite(value) else None for value in values[::stride]]
+                    for column, values in curve.values.items()
                 },
             }
         )
     return found
-
-
-def endings(sealed: SealedStudy) -> list[dict[str, Any]]:
-    """The counts of the trainer file (such as games by kind of ending), summed over each run."""
-    counts = sealed.trainer.history.endings
-    found = []
-    for run in sealed.of_role("baseline", "run", "aa"):
-        if not counts:
-            break
-        assert run.history is not None
-        history = run.history
-        found.append(
-            {
-                "run": run.planned.key,
-                "arm": run.planned.arm,
-                "seed": run.planned.seed,
-                "iterations": len(history.curve_rows),
-                "counts": {count.name: _sum(history.curve(count.column)) for count in counts},
-            }
-        )
-    return found
-
-
-def _sum(values: Any) -> float | None:
-    """The sum, as a whole number where it is one; None where a value is missing."""
-    total = float(np.sum(values))
-    if not np.isfinite(total):
-        return None
-    return int(total) if total == int(total) else total

@@ -7,7 +7,8 @@ from typing import Any
 
 from tachograph.analysis.sealed import SealedRun, SealedStudy
 
-BEFORE, AFTER, UNKNOWN = "before results", "after results", "not told"
+FOREIGN_CPUS = 0.1  # processors; more work of other programs than this is told
+BEFORE, AFTER = "before results were known", "after results were known"
 
 
 def deviations(
@@ -30,7 +31,9 @@ def deviations(
     return [{"id": f"D{number}", **one} for number, one in enumerate(found, start=1)]
 
 
-def _entry(kind: str, what: str, *, run: str | None = None, when: str = UNKNOWN, effect: str = "") -> dict[str, Any]:
+def _entry(
+    kind: str, what: str, *, run: str | None = None, when: str | None = None, effect: str = ""
+) -> dict[str, Any]:
     return {"kind": kind, "run": run, "what_happened": what, "when_noticed": when, "effect": effect}
 
 
@@ -114,20 +117,26 @@ def _execution(sealed: SealedStudy) -> Iterator[dict[str, Any]]:
 
 
 def _foreign(key: str, run: SealedRun) -> Iterator[dict[str, Any]]:
-    """Other programs on the GPU while the run went on; where nobody could look, :mod:`not_measured` says so."""
-    for process in foreign_processes(run.facts["host"]) or []:
+    """Other programs on the GPU or on the processors; where nobody could look, :mod:`notmeasured` says so."""
+    host = run.facts["host"]
+    for process in host["gpu_processes"]["processes"]:
+        memory = "" if process["mib"] is None else f", {process['mib']:,.0f} MiB"
         yield _entry(
             "foreign GPU process",
-            f"{process.get('name', 'a process')} (pid {process.get('pid', 'unknown')}) used the GPU",
+            f"{process['name']} (pid {process['pid']}{memory}) used the GPU, seen {', '.join(process['seen'])} the run",
             run=key,
             effect="the run may be slower than it would be alone",
         )
-
-
-def foreign_processes(host: dict[str, Any]) -> list[dict[str, Any]] | None:
-    """Foreign GPU processes that the host samples name; None where that is unknown."""
-    found = host.get("foreign_gpu_processes")
-    return found if isinstance(found, list) else None
+    busy = host["quantities"].get("cpu_foreign", {}).get("mean")
+    if busy is not None and busy > FOREIGN_CPUS:
+        yield _entry(
+            "contention",
+            f"other programs kept {busy:.2f} processors busy on average",
+            run=key,
+            effect="the run may be slower than it would be alone",
+        )
+    for error in host["errors"]:
+        yield _entry("sampling", f"the host could not be sampled: {error}", run=key)
 
 
 def _environments(sealed: SealedStudy) -> Iterator[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from tachograph.analysis.sealed import SealedStudy
@@ -55,6 +56,7 @@ def attempts(sealed: SealedStudy) -> list[dict[str, Any]]:
             "discarded": one.discarded,
             "started_at": one.started_at,
             "ended_at": one.ended_at,
+            "hold_seconds": one.hold_seconds,
             "identity": one.identity,
             "files": dict(sorted(one.files.items())),
         }
@@ -93,7 +95,7 @@ def time(sealed: SealedStudy) -> dict[str, Any]:
         if e["event"] == "ended" and e.get("started_monotonic") is not None
     ]
     gaps, pauses = [], []
-    for (boot, _, end, before), (next_boot, start, _, event) in zip(timed, timed[1:], strict=False):
+    for (boot, _, end, before), (next_boot, start, _, event) in pairwise(timed):
         gap = start - end - event["wait_seconds"]
         place = {"after": before["run"], "before": event["run"], "seconds": gap}
         if boot != next_boot:

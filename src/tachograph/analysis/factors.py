@@ -21,9 +21,9 @@ def factors(sealed: SealedStudy, runs: list[dict[str, Any]]) -> list[dict[str, A
     for arm in sealed.other_arms:
         for quantity, window, label in _quantities(sealed):
             found.append(_factor(sealed, runs, arm, quantity, window, label))
-        for phase in sealed.trainer.history.phases:
-            if phase.name != sealed.trainer.history.stage.name:
-                found.append(_phase_factor(sealed, runs, arm, phase.name))
+        stage = sealed.trainer.history.stage.name
+        phases = [phase.name for phase in sealed.trainer.history.phases if phase.name != stage]
+        found += [_phase_factor(sealed, runs, arm, phase) for phase in phases]
     return found
 
 
@@ -69,6 +69,7 @@ def _compare(
     named = next((v.get("window", window) for group in rates.values() for _, v in group.values()), window)
     entry: dict[str, Any] = {
         "quantity": quantity,
+        "kind": window,
         "label": label,
         "window": named,
         "unit": f"{sealed.trainer.history.work.unit}/s",
@@ -95,9 +96,7 @@ def _compare(
 
 
 def _run_rates(group: dict[int, tuple[dict[str, Any], dict[str, Any]]]) -> list[RunRate]:
-    return [
-        RunRate(rate["value"], str(block), run["seed"]) for block, (run, rate) in group.items() if rate["value"]
-    ]
+    return [RunRate(rate["value"], str(block), run["seed"]) for block, (run, rate) in group.items() if rate["value"]]
 
 
 def placebo(sealed: SealedStudy, runs: list[dict[str, Any]]) -> dict[str, Any]:

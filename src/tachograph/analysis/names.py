@@ -35,4 +35,5 @@ def figure_names(study: Study, trainer: Trainer) -> list[str]:
 
 def metric_columns(study: Study, trainer: Trainer) -> list[str]:
     """The columns whose curves are compared: the registered ones first, then the trainer's other metrics."""
-    return list(dict.fromkeys([*(metric.column for metric in study.curves), *trainer.history.metrics]))
+    columns = [*(metric.column for metric in study.curves), *trainer.history.metrics, *trainer.history.sparse_metrics]
+    return list(dict.fromkeys(columns))

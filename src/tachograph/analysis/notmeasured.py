@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from tachograph.analysis.deviations import foreign_processes
 from tachograph.analysis.sealed import SealedStudy
+
+QUANTITIES = {
+    "cpu": {
+        "cpu_power": "power of the processor",
+        "cpu_temperature": "temperature of the processor",
+        "cpu_mhz": "clock of the processor",
+        "cpu_foreign": "work of other programs",
+    },
+    "gpu": {
+        "gpu_power": "power of the GPU",
+        "gpu_temperature": "temperature of the GPU",
+        "gpu_mhz": "clock of the GPU",
+    },
+}
 
 
 def not_measured(sealed: SealedStudy, sections: dict[str, Any]) -> list[dict[str, str]]:
@@ -39,23 +52,23 @@ def not_measured(sealed: SealedStudy, sections: dict[str, Any]) -> list[dict[str
                 f"an interval for the factor of {factor['numerator']}",
                 factor.get("note") or factor.get("reason", "unknown"),
             )
-    if sections["curves"]["metrics"]:
-        say("a statistical verdict on the curves", "this record describes them and gives none")
-    for name, what in (("power_watts", "power"), ("temperature_celsius", "temperature"), ("clock_mhz", "clocks")):
-        if not any(_known(run.facts["host"].get(name)) for run in sealed.runs.values()):
-            say(what, _reason(sealed, name))
-    if any(foreign_processes(run.facts["host"]) is None for run in sealed.runs.values()):
-        say("other programs on the GPU", _reason(sealed, "foreign_gpu_processes"))
+    for verdict in sections["curve_verdicts"]:
+        if verdict["verdict"] == "NO VERDICT":
+            say(f"whether the curves of {verdict['arm']} match", verdict["sentence"])
+    for name, what in QUANTITIES["cpu" if kinds <= {"cpu"} else "gpu"].items():
+        reason = _unknown(sealed, name)
+        if reason:
+            say(what, reason)
+    programs = [run.facts["host"]["gpu_processes"] for run in sealed.runs.values()]
+    unseen = [one["reason"] for one in programs if one["status"] == "unknown"]
+    if unseen:
+        say("other programs on the GPU", unseen[0] or "the host samples do not tell")
     return found
 
 
-def _known(value: Any) -> bool:
-    return value is not None and not (isinstance(value, dict) and value.get("value", 0) is None)
-
-
-def _reason(sealed: SealedStudy, name: str) -> str:
-    for run in sealed.runs.values():
-        value = run.facts["host"].get(name)
-        if isinstance(value, dict) and value.get("reason"):
-            return str(value["reason"])
-    return "the host samples do not hold it"
+def _unknown(sealed: SealedStudy, name: str) -> str | None:
+    """Why no run knows this quantity; None if one does."""
+    found = [run.facts["host"]["quantities"].get(name) for run in sealed.runs.values()]
+    if any(one is not None and one.get("mean") is not None for one in found):
+        return None
+    return next((one["reason"] for one in found if one and one.get("reason")), "the host samples do not hold it")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tachograph.analysis import curves as curve_section
-from tachograph.analysis import execution, factors, rates, stages
+from tachograph.analysis import execution, factors, rates, stages, verdicts
 from tachograph.analysis.deviations import deviations
+from tachograph.analysis.endings import endings
 from tachograph.analysis.notmeasured import not_measured
 from tachograph.analysis.sealed import SealedStudy, read_sealed
 from tachograph.layout import StudyFolder
@@ -44,13 +45,14 @@ def sections(sealed: SealedStudy) -> dict[str, Any]:
         "component": stages.component(sealed),
         "curves": curve_section.curves(sealed),
         "repeat": curve_section.repeat(sealed),
-        "endings": curve_section.endings(sealed),
+        "endings": endings(sealed),
         "preflight": preflight(sealed),
         "order": execution.order(sealed),
         "time": execution.time(sealed),
         "series": {"rates": series, "curves": curve_section.curve_series(sealed)},
     }
-    found["prediction"] = prediction(sealed, found["factors"])
+    found["curve_verdicts"] = verdicts.curve_verdicts(sealed)
+    found["prediction"] = verdicts.prediction(sealed, found["factors"], runs)
     found["deviations"] = deviations(sealed, runs, found["order"], found["stages"])
     found["not_measured"] = not_measured(sealed, found)
     found["status"] = "complete" if found["counts"]["counted"] == found["counts"]["planned"] else "incomplete"
@@ -94,29 +96,4 @@ def registration(sealed: SealedStudy) -> dict[str, Any]:
             "endings": [count.name for count in sealed.trainer.history.endings],
             "code": sorted({run.code for run in sealed.planned}),
         },
-    }
-
-
-def prediction(sealed: SealedStudy, found: list[dict[str, Any]]) -> dict[str, Any]:
-    """What was predicted beside what was measured; ``ratio`` = measured / predicted."""
-    predicted = sealed.study.prediction
-    if predicted is None:
-        return {"registered": False, "reason": "no prediction is registered"}
-    quantity = "iteration" if predicted.quantity == "iteration_factor" else "stage"
-    factor = next(
-        (f for f in found if f["numerator"] == predicted.arm and f["quantity"] == quantity and f["window"] != "whole run"),
-        None,
-    )
-    measured: float | None = None
-    if factor is not None and predicted.quantity != "stage_throughput":
-        measured = factor["factor"]
-    elif factor is not None and factor["pairs"]:
-        values = [pair["numerator"] for pair in factor["pairs"]]
-        measured = sum(values) / len(values)
-    return {
-        "registered": True,
-        **predicted.model_dump(mode="json"),
-        "measured": measured,
-        "ratio": None if measured is None else measured / predicted.value,
-        "window": None if factor is None else factor["window"],
     }

@@ -103,21 +103,16 @@ def _component(analysis: Analysis) -> Rows:
 
 
 def _curves(analysis: Analysis) -> Rows:
-    columns = ["metric", "arm", "seed_pair", "max_abs_difference", "iteration", "reference_max_abs", "over_envelope", "within"]  # fmt: skip
-    rows: list[list[Any]] = []
-    for metric in analysis["curves"]["metrics"]:
-        for pair in metric["reference_pairs"]:
-            rows.append(
-                [metric["metric"], "reference pair", f"{pair['run']} / {pair['other']}", pair["max_abs"], pair["iteration"], None, None, None]  # fmt: skip
-            )
-        for arm, pairs in metric["arms"].items():
-            for pair in pairs:
-                rows.append(
-                    [
-                        metric["metric"], arm, f"{pair['run']} / {pair['other']}", pair["max_abs"], pair["iteration"],
-                        metric["reference_max_abs"], pair["over_envelope"], pair["within"],
-                    ]
-                )  # fmt: skip
+    columns = [
+        "metric", "arm", "seed", "run", "against", "iterations", "max_abs_difference", "at_iteration",
+        "reference_max_abs_difference", "ratio", "label", "reason",
+    ]  # fmt: skip
+    keys = ["arm", "seed", "run", "other", "iterations", "fast_max", "fast_iteration", "reference_max", "ratio"]
+    rows = [
+        [metric["metric"], *(row.get(key) for key in keys), row.get("label"), row.get("reason")]
+        for metric in analysis["curves"]
+        for row in metric["rows"]
+    ]
     return columns, rows
 
 
@@ -132,7 +127,7 @@ def _endings(analysis: Analysis) -> Rows:
 
 
 def _preflight(analysis: Analysis) -> Rows:
-    columns = ["check", "arm", "tensor", "verdict", "detail"]
+    columns = ["check", "arm", "verdict", "detail"]
     return columns, [[check[column] for column in columns] for check in analysis["preflight"]["checks"]]
 
 

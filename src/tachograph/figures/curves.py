@@ -14,7 +14,7 @@ COLUMNS = 2
 
 def draw_curves(analysis: dict[str, Any]) -> Drawing:
     """One panel per metric; colour and mark tell the arm, the kind of line the seed; a band shows the margin."""
-    metrics = analysis["curves"]["metrics"]
+    metrics = analysis["curves"]
     runs = analysis["series"]["curves"]
     seeds = list(dict.fromkeys(one["seed"] for one in runs))
     reference = analysis["registration"]["design"]["reference"]

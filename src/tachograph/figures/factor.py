@@ -43,7 +43,9 @@ def draw_factor(analysis: dict[str, Any]) -> Drawing:
         axes.grid(axis="y", visible=False)
         axes.xaxis.set_major_locator(MaxNLocator(8))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))
-        axes.set_xlabel("times the reference (thin ticks: single blocks;\nline: 95 % interval, an arrow where it goes on)")
+        axes.set_xlabel(
+            "times the reference (thin ticks: single blocks;\nline: 95 % interval, an arrow where it goes on)"
+        )
         axes.set_title(title(analysis, "Speed-up factors"), loc="left")
         if axes.get_legend_handles_labels()[0]:
             figure.legend(loc="outside lower center", fontsize=8)

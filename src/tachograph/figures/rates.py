@@ -21,7 +21,9 @@ def draw_rates(analysis: dict[str, Any]) -> Drawing:
     warmup = analysis["registration"]["design"]["warmup"]
     trainer = analysis["registration"]["trainer"]
     with mpl.rc_context(SETTINGS):
-        figure = new_figure(max(7.2, min(16.0, 1.0 + 0.09 * sum(max(len(one["iteration"]), NARROWEST) for one in runs))), 3.8)
+        figure = new_figure(
+            max(7.2, min(16.0, 1.0 + 0.09 * sum(max(len(one["iteration"]), NARROWEST) for one in runs))), 3.8
+        )
         axes = figure.add_subplot()
         labelled: set[str] = set()
         offset, ticks, names = 0.0, [], []

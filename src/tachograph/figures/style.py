@@ -19,7 +19,7 @@ LINES = ("-", "--", ":", "-.")
 GREY = "#666666"
 DPI = 160
 
-SETTINGS = {
+SETTINGS: Any = {  # the stubs of matplotlib want every key spelled as a literal
     "font.size": 9,
     "font.family": "DejaVu Sans",
     "axes.titlesize": 10,

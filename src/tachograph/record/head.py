@@ -16,8 +16,10 @@ def result(record: Record) -> str:
     sentences = [_headline(record, one) for one in record["factors"] if one["headline"]]
     if not sentences:
         sentences = ["This study has one arm, so it compares nothing; its rates are below."]
-    if record["curves"]["metrics"] and len(record["registration"]["arm_order"]) > 1:
-        sentences.append("No verdict on the curves is given; they are described below.")
+    sentences += [
+        f"Curves of {text(one['arm'])}: **{one['verdict']}** ({text(one['sentence'])})."
+        for one in record["curve_verdicts"]
+    ]
     sentences += [_prediction(record["prediction"])] if record["prediction"]["registered"] else []
     if record["status"] != "complete":
         count = record["counts"]
@@ -45,9 +47,10 @@ def _prediction(one: dict[str, Any]) -> str:
     interval = "" if one["low"] is None else f" ({significant(one['low'])} to {significant(one['high'])})"
     predicted = f"Predicted was a {quantity} of {significant(one['value'])}{interval}"
     if one["measured"] is None:
-        return f"{predicted}; it was not measured."
+        return f"{predicted}: **{one['verdict']}** ({text(one['reason_not_tested'])})."
     return (
-        f"{predicted}, measured {significant(one['measured'])}: measured over predicted {one['ratio']:.2f}."
+        f"{predicted}, measured {significant(one['measured'])}: **{one['verdict']}**, measured over predicted "
+        f"{one['ratio']:.2f}."
     )
 
 
@@ -83,7 +86,7 @@ def _commit(git: dict[str, Any]) -> str:
 
 
 def _longest_hold(record: Record) -> str:
-    holds = [run["lease"]["hold_seconds"] for run in record["runs"] if run["lease"]["hold_seconds"] is not None]
+    holds = [one["hold_seconds"] for one in record["attempts"] if one["hold_seconds"] is not None]
     return f"{max(holds):.1f} s" if holds else UNKNOWN
 
 
@@ -133,12 +136,10 @@ def machine(record: Record) -> str:
     """The machine's facts and the load on it while the runs went on."""
     facts = record["machine"]
     packages = ", ".join(f"{text(name)} {text(version)}" for name, version in facts["packages"].items() if version)
-    threads = facts["torch"].get("threads") if isinstance(facts["torch"], dict) else None
     sentences = [
         f"Machine {code(facts['id'])}: {facts['cpus_usable']} usable CPUs, governor {text(_plain(facts['governor']))}, "
-        f"hypervisor {_yes(facts['hypervisor'])}, limit of the control group {code(_plain(facts['cgroup_cpu_max']))}.",
-        f"Software: Python {text(facts['python']['version'])}, {packages}."
-        + (f" torch by itself would use {threads} threads." if threads else ""),
+        f"hypervisor {_yes(facts['hypervisor'])}, limit of the control group {text(_plain(facts['cgroup_cpu_max']))}.",
+        f"Software: Python {text(facts['python']['version'])}, {packages}.",
         load(record),
     ]
     return " ".join(sentence for sentence in sentences if sentence)
@@ -148,21 +149,28 @@ def _yes(value: Any) -> str:
     return ("yes" if value else "no") if isinstance(value, bool) else text(_plain(value))
 
 
+LOAD = {"load_1min": "load average (1 minute)", "cpu_foreign": "processors busy with other programs"}
+
+
 def load(record: Record) -> str:
-    """Load averages over all counted runs; other people's work moves wall time."""
-    averages = [_maximum(run["host"]) for run in record["runs"]]
-    known = [value for value in averages if value is not None]
-    if not known:
-        return "The load of the host was not recorded."
-    return (
-        f"Load average (1 minute) at its highest during a run: {min(known):.1f} in the quietest run, {max(known):.1f} "
-        "in the busiest."
-    )
-
-
-def _maximum(host: dict[str, Any]) -> float | None:
-    value = host.get("load_max")
-    return float(value) if isinstance(value, int | float) else None
+    """What else went on at the host: other people's work moves wall time."""
+    sentences = []
+    for name, what in LOAD.items():
+        known = [
+            run["host"]["quantities"][name]
+            for run in record["runs"]
+            if "max" in run["host"]["quantities"].get(name, {})
+        ]
+        if not known:
+            sentences.append(f"{what}: {UNKNOWN}")
+            continue
+        means = [one["mean"] for one in known]
+        sentences.append(
+            f"{what} {min(means):.2f} in the quietest run, {max(means):.2f} in the busiest, at most "
+            f"{max(one['max'] for one in known):.2f}"
+        )
+    programs = {run["host"]["gpu_processes"]["status"] for run in record["runs"]}
+    return f"While the runs went on: {'; '.join(sentences)}; other programs on the GPU: {', '.join(sorted(programs))}."
 
 
 def commands(record: Record) -> str:
@@ -187,5 +195,3 @@ def _line(one: dict[str, Any]) -> str:
     variables = {**one["environment"], "OMP_NUM_THREADS": str(one["threads"])}
     given = " ".join(f"{key}={shlex.quote(value)}" for key, value in sorted(variables.items()))
     return f"{given} {shlex.join(one['command'])}".replace("```", "'''").replace("\n", " ")
-
-

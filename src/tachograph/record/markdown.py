@@ -25,9 +25,9 @@ def code(value: Any) -> str:
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """A GitHub table; cells are text that was escaped already, columns in ``right`` hold numbers."""
+    """A Markdown table; cells are text that was escaped already, columns in ``right`` hold numbers."""
     align = ["right" if place in right else "left" for place in range(len(headers))]
-    return tabulate(rows, headers=headers, tablefmt="github", colalign=align if rows else None, disable_numparse=True)
+    return tabulate(rows, headers=headers, tablefmt="pipe", colalign=align if rows else None, disable_numparse=True)
 
 
 def number(value: float | int | None, digits: int = 0) -> str:

@@ -11,39 +11,20 @@ Record = dict[str, Any]
 
 
 def curves(record: Record) -> str:
-    """Largest per-iteration differences as description, with the false-alarm rate of the envelope beside them."""
-    section = record["curves"]
-    if not section["metrics"]:
+    """Largest per-iteration differences as description with their false-alarm rate, and the verdict per arm."""
+    if not record["curves"]:
         return "No metric is registered."
-    rows = []
-    for metric in section["metrics"]:
-        for arm, pairs in metric["arms"].items():
-            for pair in pairs:
-                rows.append(
-                    [
-                        text(metric["label"]),
-                        f"{code(pair['run'])} vs {code(pair['other'])}",
-                        _difference(pair),
-                        significant(metric["reference_max_abs"]),
-                        _envelope(pair),
-                    ]
-                )
-        if not any(metric["arms"].values()):
-            rows.append([text(metric["label"]), "–", "–", significant(metric["reference_max_abs"]), "–"])
-    headers = ["metric", "pair", "largest difference", "between reference seeds", "within the envelope"]
-    alarm = section["false_alarm"]
-    if alarm["probability"] is None:
-        warning = f"There is no envelope: {text(alarm['reason'])}."
-    else:
-        warning = (
-            f"The envelope of {alarm['reference_runs']} reference runs is no test: a run of an identical arm lies "
-            f"outside of it with a probability of up to {alarm['probability']:.0%} for each metric."
-        )
+    rows = [_curve(metric, row) for metric in record["curves"] for row in metric["rows"]]
+    headers = [
+        "metric", "run vs reference of the same seed", "largest difference", "reference seeds among themselves",
+        "ratio", "",
+    ]  # fmt: skip
     parts = [
-        "Maximum per-iteration absolute difference, each arm against the reference run of the same seed, beside the "
-        "largest difference between reference runs of different seeds. This is a description; no verdict is given.",
-        table(headers, rows, right=(2, 3)),
-        warning,
+        "Maximum per-iteration absolute difference of each run to the reference run of the same seed, beside that of "
+        "the other reference seeds to it.",
+        table(headers, rows, right=(2, 3, 4)),
+        _false_alarm(record),
+        *(_verdict(one) for one in record["curve_verdicts"]),
         _repeat(record["repeat"]),
         _endings(record),
         figure("curves", "Curves of all runs"),
@@ -51,17 +32,44 @@ def curves(record: Record) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _difference(pair: dict[str, Any]) -> str:
-    if pair["max_abs"] is None:
-        return f"{UNKNOWN} ({text(pair['reason'])})"
-    return f"{significant(pair['max_abs'])} (iteration {pair['iteration']})"
+def _curve(metric: dict[str, Any], row: dict[str, Any]) -> list[str]:
+    pair = f"{code(row['run'])} vs {code(row['other'])}" if row["other"] else code(row["run"])
+    if "reason" in row:
+        return [text(metric["label"]), pair, UNKNOWN, UNKNOWN, "–", text(row["reason"])]
+    return [
+        text(metric["label"]),
+        pair,
+        f"{significant(row['fast_max'])} (iteration {row['fast_iteration']})",
+        "–" if row["reference_max"] is None else significant(row["reference_max"]),
+        "–" if row["ratio"] is None else f"{row['ratio']:.2f}",
+        text(row["label"]),
+    ]
 
 
-def _envelope(pair: dict[str, Any]) -> str:
-    if pair["within"] is None:
-        return "no envelope"
-    ratio = "" if pair["over_envelope"] is None else f", {pair['over_envelope']:.2f} of it"
-    return ("yes" if pair["within"] else "no") + ratio
+def _false_alarm(record: Record) -> str:
+    rates = {
+        row["false_alarm"] for metric in record["curves"] for row in metric["rows"] if row.get("ratio") is not None
+    }
+    if not rates:
+        return "With one reference run there is no envelope." if record["curve_verdicts"] else ""
+    return (
+        "The envelope is a description and no test: a run of an identical arm lies outside of it with a probability of "
+        f"{max(rates):.0%} for each metric."
+    )
+
+
+def _verdict(one: dict[str, Any]) -> str:
+    """The verdict with what the tests found, or why they could find nothing."""
+    sentence = f"Verdict on {text(one['arm'])}: **{one['verdict']}**: {text(one['sentence'])}."
+    if "difference" not in one:
+        return sentence
+    found = [f"{one['reference_runs']} reference runs, {one['runs']} runs, {'' if one['paired'] else 'un'}paired"]
+    d, e = one["difference"], one["equivalence"]
+    if "p" in d:
+        found.append(f"test D ({text(d['method'])}): p = {d['p']:.3g}, smallest possible p = {d['p_min']:.3g}")
+    if "delta_star" in e:
+        found.append(f"test E ({text(e['method'])}): δ\\* = {e['delta_star']:.2f} of the registered margins")
+    return f"{sentence} {'; '.join(found)}; α = {one['alpha']:g}."
 
 
 def _repeat(section: dict[str, Any]) -> str:
@@ -96,13 +104,36 @@ def preflight(record: Record) -> str:
     parts = []
     if section["checks"]:
         rows = [
-            [text(one["check"]), text(one["arm"]), text(one["tensor"] or "–"), text(one["verdict"]), text(one["detail"])]
+            [text(one["check"]), text(one["arm"]), f"**{one['verdict']}**", text(one["detail"])]
             for one in section["checks"]
         ]
-        parts.append(table(["check", "arm", "tensor", "verdict", "found"], rows))
+        parts.append(table(["check", "arm", "verdict", "found"], rows))
+    if section["tensors"]:
+        parts.append(_tensors(section))
     if section["not_registered"]:
         parts.append(f"Not registered: {', '.join(section['not_registered'])}.")
     return "\n\n".join(parts)
+
+
+def _tensors(section: dict[str, Any]) -> str:
+    rows = [
+        [
+            text(one["arm"]),
+            text(one["tensor"]),
+            text(one["dtype"]),
+            significant(one["rmse"]),
+            significant(one["limit"]),
+            significant(one["max_abs_reference"]),
+            significant(one["repeat_max"]),
+            str(one["nonfinite_rows"]),
+        ]
+        for one in section["tensors"]
+    ]
+    headers = [
+        "arm", "tensor", "type", "RMSE against float64", "allowed", "largest difference to the reference",
+        "run twice", "rows not finite",
+    ]  # fmt: skip
+    return f"Numerics on {section['batches']} frozen batches:\n\n" + table(headers, rows, right=range(3, 8))
 
 
 def counts(record: Record) -> str:
@@ -191,20 +222,13 @@ def _git(git: dict[str, Any]) -> list[str]:
 
 def deviations(record: Record) -> str:
     """What the program noticed; nobody had to remember it."""
-    if not record["deviations"]:
-        return "None was noticed."
-    rows = [
-        [
-            one["id"],
-            text(one["kind"]),
-            code(one["run"]) if one["run"] else "–",
-            text(one["what_happened"]),
-            text(one["when_noticed"]),
-            text(one["effect"]),
-        ]
-        for one in record["deviations"]
-    ]
-    return table(["", "kind", "run", "what happened", "noticed", "effect"], rows)
+    lines = []
+    for one in record["deviations"]:
+        where = f", {code(one['run'])}" if one["run"] else ""
+        when = f" Noticed {one['when_noticed']}." if one["when_noticed"] else ""
+        effect = f" Effect: {text(one['effect'])}." if one["effect"] else ""
+        lines.append(f"- {one['id']}, **{text(one['kind'])}**{where}: {text(one['what_happened'])}.{when}{effect}")
+    return "\n".join(lines) or "None was noticed."
 
 
 def not_measured(record: Record) -> str:
@@ -247,5 +271,3 @@ def verification(record: Record) -> str:
         "`tachograph verify .` also recomputes every number from the raw files here and looks for files that are not "
         "listed. `README.md` says what lies where."
     )
-
-

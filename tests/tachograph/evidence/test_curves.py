@@ -36,9 +36,7 @@ def run(name: str, values: Sequence[float], seed: int | None = None, first: int 
     return RunCurve(name, seed, iteration, {"loss": np.asarray(values, dtype=np.float64)})
 
 
-def normal_curves(
-    k: int, m: int, shift: float = 0.0, seed: int = 0, paired: bool = False, j: int = 1
-) -> Curves:
+def normal_curves(k: int, m: int, shift: float = 0.0, seed: int = 0, paired: bool = False, j: int = 1) -> Curves:
     rng = np.random.default_rng(seed)
     return Curves(
         tuple(f"metric{i}" for i in range(j)),

@@ -50,9 +50,7 @@ def test_drift_masquerades_only_without_abba() -> None:
     assert f"{paired_log_t(speeds[2:], speeds[:2]).factor:.4f}" == "1.0205"
 
 
-@pytest.mark.parametrize(
-    ("shape", "expected"), [("linear", (6.0, 0.0, 0.0)), ("quadratic", (6.0, -2.2, 0.0))]
-)
+@pytest.mark.parametrize(("shape", "expected"), [("linear", (6.0, 0.0, 0.0)), ("quadratic", (6.0, -2.2, 0.0))])
 def test_bias_of_a_drift_over_the_session(shape: str, expected: tuple[float, float, float]) -> None:
     """A 10 % drift biases AAABBB by 6 %, ABBA by 0 (linear) or -2.2 % (quadratic), ABBABAAB by 0."""
     found = []

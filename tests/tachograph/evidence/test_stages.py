@@ -65,9 +65,7 @@ def test_a_missing_remainder_is_added() -> None:
 
 def test_undeclared_nested_stage_breaks_the_closure() -> None:
     """A stage that lies inside another makes the sum exceed the total; it is found and told."""
-    data = profile_data(
-        {"forward": (70.0, "network"), "inner kernel": (25.0, "network"), "rest": (30.0, "loop")}
-    )
+    data = profile_data({"forward": (70.0, "network"), "inner kernel": (25.0, "network"), "rest": (30.0, "loop")})
     data["total_seconds"] = 100.0 * 202 / 1e3
     summary = stage_table({"reference": parse_profile(data, "p.json")}).arms["reference"]
     assert summary.closure == pytest.approx(1.25)

@@ -51,10 +51,7 @@ def test_clock_step_leaves_its_row_out(tmp_path: Path) -> None:
 
 def test_resumed_segment_loses_its_first_row(tmp_path: Path) -> None:
     """I3: all executed rows count but the first one of a resumed segment; end to end each costs."""
-    data = [
-        {"it": i, "d": d, "w": 100}
-        for i, d in [(1, 10.0), (2, 10.0), (3, 10.0), (2, 14.0), (3, 10.0), (4, 10.0)]
-    ]
+    data = [{"it": i, "d": d, "w": 100} for i, d in [(1, 10.0), (2, 10.0), (3, 10.0), (2, 14.0), (3, 10.0), (4, 10.0)]]
     run = history(tmp_path, data)
     kept = retained(run, "iteration", 0)
     assert list(kept.rows) == [0, 1, 2, 4, 5]
@@ -74,9 +71,7 @@ def test_evaluations_and_compilations_are_left_out(tmp_path: Path) -> None:
     assert end_to_end(run, "iteration", total_seconds=100.0).value == pytest.approx(50.0)
 
 
-@pytest.mark.parametrize(
-    ("n", "warmup", "enough"), [(6, 1, True), (5, 1, False), (10, 5, True), (10, 6, False)]
-)
+@pytest.mark.parametrize(("n", "warmup", "enough"), [(6, 1, True), (5, 1, False), (10, 5, True), (10, 6, False)])
 def test_retained_rows_must_be_enough(tmp_path: Path, n: int, warmup: int, enough: bool) -> None:
     """At least five retained iterations and at least half of all."""
     run = history(tmp_path, rows([10.0] * n))
