@@ -22,7 +22,7 @@ def preflight(sealed: SealedStudy) -> dict[str, Any]:
     """``preflight/1``: one verdict per check. ``ok`` is False as soon as one is not PASS, null without checks."""
     parity = _parity(sealed)
     checks = [*parity["checks"], *(_smoke_check(sealed, check) for check in sealed.study.smoke)]
-    registered = {"parity": sealed.study.parity, "smoke": bool(sealed.study.smoke)}
+    registered = {"parity": sealed.study.parity is not None, "smoke": bool(sealed.study.smoke)}
     return {
         "schema": "preflight/1",
         "study": sealed.study.name,
@@ -37,7 +37,7 @@ def preflight(sealed: SealedStudy) -> dict[str, Any]:
 def _parity(sealed: SealedStudy) -> dict[str, Any]:
     """A check per arm, the reference first: only where it repeats and is sound can another arm be compared to it."""
     empty: dict[str, Any] = {"checks": [], "tensors": [], "batches": None}
-    if not sealed.study.parity:
+    if sealed.study.parity is None:
         return empty
     run = next(iter(sealed.of_role("parity")), None)
     reference = sealed.study.design.reference

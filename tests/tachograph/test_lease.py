@@ -122,7 +122,9 @@ def test_waiting_speaks_at_once_and_ends_with_the_holder(folder: Path, lock: Pat
         assert 0 < record["waited_s"] < 20
 
 
-def test_waiting_speaks_again_every_thirty_seconds(folder: Path, lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_speaks_again_every_thirty_seconds(
+    folder: Path, lock: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The holder is named again after each period (shortened here), and not at each try."""
     monkeypatch.setattr("tachograph.patience.SAY_EVERY_SECONDS", 0.2)
     monkeypatch.setattr("tachograph.patience.POLL_SECONDS", 0.01)
@@ -318,7 +320,6 @@ def test_removed_lock_file_is_reported(folder: Path, lock: Path) -> None:
     assert lease.as_record()["lock_file_replaced"] is True
 
 
-<<<<<<< HEAD
 def test_removed_lock_file_does_not_let_a_second_program_in(folder: Path, lock: Path) -> None:
     """If somebody removes the file of a running lease, flock(1) sees a free file, and we see the program."""
     holder = python(
@@ -355,9 +356,6 @@ def test_lock_files_are_leases_of_their_own(folder: Path, tmp_path: Path) -> Non
 def test_lock_on_a_replaced_file_is_tried_again(
     folder: Path, lock: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-=======
-def test_lock_on_a_replaced_file_is_tried_again(folder: Path, lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
->>>>>>> record
     """A lock on a file that was replaced between opening and locking excludes nobody: take the new file."""
     import filelock._native._unix as unix
 
@@ -405,7 +403,9 @@ def make_device(path: Path) -> None:
         (make_device, "a device"),
     ],
 )
-def test_what_is_no_file_is_refused(folder: Path, lock: Path, make: Callable[[Path], None], word: str) -> None:
+def test_what_is_no_file_is_refused(
+    folder: Path, lock: Path, make: Callable[[Path], None], word: str
+) -> None:
     """D15: a lock file of another kind is refused at once, by name."""
     folder.mkdir()
     make(lock)
