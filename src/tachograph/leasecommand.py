@@ -49,7 +49,7 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("--status", action="store_true", help="show who holds which device, and run nothing")
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="with its arguments")
-    parser.set_defaults(main=main)
+    parser.set_defaults(function=main)
 
 
 def main(args: argparse.Namespace) -> int:

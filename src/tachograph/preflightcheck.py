@@ -45,7 +45,8 @@ def _parity(sealed: SealedStudy) -> dict[str, Any]:
     if run is None:
         return {**empty, "checks": [_no_verdict(arm, reference, "the parity run does not count") for arm in arms]}
     source = f"{run.attempt.folder}/{run.facts['result']}"
-    found = judged("parity", lambda: judge_parity(run.content(), source, reference))
+    bounds = sealed.study.parity.reference_bounds
+    found = judged("parity", lambda: judge_parity(run.content(), source, reference, bounds))
     if found.result is None:
         reason = found.reason or "unknown"
         return {**empty, "checks": [_no_verdict(arm, reference, reason) for arm in arms]}
