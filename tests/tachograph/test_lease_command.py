@@ -19,7 +19,7 @@ parser = argparse.ArgumentParser(prog="tachograph")
 leasecommand.add_parser(parser.add_subparsers(required=True))
 args = parser.parse_args()
 try:
-    sys.exit(args.main(args))
+    sys.exit(args.function(args))
 except TachographError as error:
     print(f"tachograph: error: {error}", file=sys.stderr)
     sys.exit(error.exit_code)
