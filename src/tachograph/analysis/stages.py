@@ -14,7 +14,7 @@ from tachograph.planning import COMPONENT
 def stages(sealed: SealedStudy) -> dict[str, Any]:
     """``rows`` (stage, group, parent, per arm ms per step and share), ``arms`` (totals), ``factors``, or a reason."""
     if sealed.study.profile is None:
-        return {"registered": False, "reason": "no profile is registered"}
+        return {"registered": False, "rows": [], "arms": {}, "reason": "no profile is registered"}
     runs = [run for run in sealed.of_role("profile") if run.planned.arm != COMPONENT]
     if not runs:
         return {"registered": True, "rows": [], "arms": {}, "reason": "no profile counts"}
