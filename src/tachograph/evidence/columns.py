@@ -27,13 +27,14 @@ class Missing(IntEnum):
     NULL = 2
     NAN = 3
     INFINITE = 4
-    NOT_A_NUMBER = 5  # text, a list, a number beyond float64
+    NOT_A_NUMBER = 5  # text, a list, a truth value, a number beyond float64
 
 
 class Column:
-    """A growing column of numbers. 9 bytes a value, whatever the row was."""
+    """A growing column of numbers, 9 bytes a value. Only a ``flag`` takes true and false (as 1 and 0)."""
 
-    def __init__(self) -> None:
+    def __init__(self, flag: bool = False) -> None:
+        self.flag = flag
         self._values = array("d")
         self._missing = array("B")
 
@@ -53,7 +54,7 @@ class Column:
     def _extend_slowly(self, raw: Sequence[Any]) -> set[Missing]:
         kinds = set()
         for item in raw:
-            value, kind = _typed(item)
+            value, kind = _typed(item, self.flag)
             self._values.append(value)
             self._missing.append(kind)
             kinds.add(kind)
@@ -63,13 +64,13 @@ class Column:
         return np.array(self._values, dtype=np.float64), np.array(self._missing, dtype=np.uint8)
 
 
-def _typed(item: Any) -> tuple[float, Missing]:
+def _typed(item: Any, flag: bool) -> tuple[float, Missing]:
     if item is _ABSENT:
         return np.nan, Missing.ABSENT
     if item is None:
         return np.nan, Missing.NULL
     if isinstance(item, bool):
-        return float(item), Missing.PRESENT
+        return (float(item), Missing.PRESENT) if flag else (np.nan, Missing.NOT_A_NUMBER)
     if isinstance(item, str) and "_" in item:  # float() reads 1_000, people do not
         return np.nan, Missing.NOT_A_NUMBER
     try:
@@ -87,6 +88,7 @@ def collect(
     rows: Iterable[Row],
     wanted: Sequence[str],
     required: frozenset[str],
+    flags: frozenset[str],
     aliases: Mapping[str, str],
     path: Path,
     findings: Findings,
@@ -98,7 +100,7 @@ def collect(
     Raises :class:`HistoryError` when a row holds a column and its alias with different values.
     """
     old_names = {name: tuple(old for old, new in aliases.items() if new == name) for name in wanted}
-    columns = {name: Column() for name in wanted}
+    columns = {name: Column(name in flags) for name in wanted}
     lines = array("q")
     first_keys: set[str] = set()
     stream = iter(rows)
@@ -111,7 +113,9 @@ def collect(
             if old_names[name]:
                 _join_aliases(raw, batch, name, old_names[name], path, findings)
             if kinds := column.extend(raw):
-                _tell(kinds, raw, batch, name, name in required, first_keys, findings, len(lines))
+                _tell(
+                    kinds, raw, batch, name, name in required, name in flags, first_keys, findings, len(lines)
+                )
         lines.extend(numbers)
     return lines, columns
 
@@ -147,6 +151,7 @@ def _tell(
     batch: list[Row],
     name: str,
     required: bool,
+    flag: bool,
     first_keys: set[str],
     findings: Findings,
     before: int,
@@ -155,7 +160,7 @@ def _tell(
     if kinds == {Missing.ABSENT} and not required:
         return
     for place, (number, row) in enumerate(batch):
-        kind = _typed(raw[place])[1]
+        kind = _typed(raw[place], flag)[1]
         if kind in _TOLD:
             sentence = f"{name!r} is {raw[place]!r:.60} in line {number}"
             findings.add(_TOLD[kind], number, sentence)

@@ -15,34 +15,10 @@ def csv_rows(lines: HashedLines, path: Path, iteration: str | None, findings: Fi
     """Yield ``(line number, {column: cell text})``; an empty cell is an absent column.
 
     A header that stands again in the middle (a logger was restarted, perhaps with more columns) begins to
-    count there. Consecutive rows of the same iteration that fill different columns (as PyTorch Lightning
-    writes them) are one iteration. A last line with too few cells or without a newline is torn: unlike a JSON
-    object, a cut number still reads as a number.
+    count there. A last line with too few cells or without a newline is torn: unlike a JSON object, a cut
+    number still reads as a number.
     Raises :class:`HistoryError`, naming the line, for any other row of the wrong width and for bad quoting.
     """
-    held: Row | None = None
-    for number, row in _whole_rows(lines, path, iteration, findings):
-        if held is not None and iteration in row and _complementary(held[1], row, iteration):
-            held[1].update(row)
-            findings.add(Kind.SPARSE_ROWS, number, f"line {number} completes the iteration of line {held[0]}")
-            continue
-        if held is not None:
-            yield held
-        held = number, row
-    if held is not None:
-        yield held
-
-
-def _complementary(row: dict[str, str], other: dict[str, str], iteration: str | None) -> bool:
-    if iteration is None or row.get(iteration) != other.get(iteration):
-        return False
-    shared = row.keys() & other.keys()
-    return all(row[key] == other[key] for key in shared) and (row.keys() != other.keys())
-
-
-def _whole_rows(
-    lines: HashedLines, path: Path, iteration: str | None, findings: Findings
-) -> Iterator[tuple[int, dict[str, str]]]:
     header: list[str] | None = None
     odd: tuple[int, int] | None = None
     last: tuple[int, dict[str, str]] | None = None

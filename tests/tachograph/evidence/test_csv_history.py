@@ -1,4 +1,4 @@
-"""Histories of other people's trainers, in CSV."""
+"""Histories of other people's trainers: CSV files and logs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from tachograph.evidence.findings import HistoryError, Kind
 from tachograph.evidence.history import Counter, History, HistorySpec, read_history
+from tachograph.evidence.throughput import rate, retained
 
 SB3 = HistorySpec(
     work=Counter("time/total_timesteps", cumulative=True),
@@ -92,3 +93,47 @@ def test_damaged_csv_is_refused(tmp_path: Path, content: str, place: str) -> Non
     """A row that does not fit its header is refused, naming the line."""
     with pytest.raises(HistoryError, match=place):
         read(tmp_path, content)
+
+
+NANOGPT = HistorySpec(
+    work=Counter(constant=491_520.0),
+    work_unit="tokens",
+    durations={"iteration": Counter("ms", scale=1e-3)},
+    format="log",
+    iteration="iter",
+    metrics=("loss",),
+    evaluation="val",
+    patterns=(
+        r"^step (?P<iter>\d+): train loss (?P<train>\S+), val loss (?P<val>\S+)$",
+        r"^iter (?P<iter>\d+): loss (?P<loss>\S+), time (?P<ms>\S+)ms",
+    ),
+    stride=10,
+)
+LOG = """tokens per iteration will be: 491,520
+step 0: train loss 10.9, val loss 10.8
+iter 0: loss 10.99, time 9000.00ms, mfu -100.00%
+iter 10: loss 9.00, time 2000.00ms, mfu 30.0%
+iter 20: loss 8.00, time 2000.00ms, mfu 30.0%
+step 30: train loss 7.4, val loss 7.5
+saving checkpoint to out
+"""
+
+
+def test_log_of_a_printing_trainer(tmp_path: Path) -> None:
+    """Two kinds of lines, milliseconds, a constant of work, an evaluation inside an iteration's time."""
+    history = read(tmp_path, LOG.replace("saving", "iter 30: loss 7.5, time 8000.00ms\nsaving"), NANOGPT)
+    assert list(history.iteration) == [0, 10, 20, 30]
+    assert list(history.durations["iteration"]) == [9.0, 2.0, 2.0, 8.0]
+    assert list(history.is_evaluation) == [True, False, False, True]
+    assert Kind.MISSING not in history.counts
+    kept = retained(history, "iteration", 1)
+    assert rate(history, "iteration", kept.rows, kept.window).value == 491_520 / 2.0
+
+
+def test_log_lines_that_never_match_are_an_error(tmp_path: Path) -> None:
+    """A changed wording is an error, and a torn last line is left out."""
+    with pytest.raises(HistoryError, match="no line matches"):
+        read(tmp_path, LOG.replace("iter ", "it ").replace("step ", "at "), NANOGPT)
+    torn = read(tmp_path, "iter 0: loss 1.0, time 5.0ms\niter 10: loss 1.0, time 5.0ms", NANOGPT)
+    assert list(torn.iteration) == [0]
+    assert torn.counts[Kind.TORN_TAIL] == 1
