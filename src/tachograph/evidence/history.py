@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachograph.evidence.clocks import check_clocks
-from tachograph.evidence.columns import Missing, collect
+from tachograph.evidence.columns import Missing, Wanted, collect
 from tachograph.evidence.csvrows import csv_rows
 from tachograph.evidence.findings import Finding, Findings, HistoryError, Kind
 from tachograph.evidence.jsonl import json_rows
@@ -84,15 +84,20 @@ class HistorySpec:
             names += [counter.column, counter.start]
         return frozenset(name for name in names if name is not None) - set(self.sparse)
 
-    def flags(self) -> frozenset[str]:
-        """Columns that say yes or no."""
-        return frozenset(name for name in (self.evaluation, self.compile_flag) if name is not None)
-
-    def columns(self) -> tuple[str, ...]:
+    def wanted(self) -> list[Wanted]:
         """Every column that is read, each once."""
-        return tuple(
-            dict.fromkeys([*sorted(self.required()), *self.sparse, *sorted(self.flags()), *self.extra])
-        )
+        required = self.required()
+        flags = [name for name in (self.evaluation, self.compile_flag) if name is not None]
+        names = dict.fromkeys([*sorted(required), *self.sparse, *flags, *self.extra])
+        return [
+            Wanted(
+                name,
+                name in required,
+                name in flags,
+                tuple(old for old, new in self.aliases.items() if new == name),
+            )
+            for name in names
+        ]
 
 
 @dataclass(frozen=True)
@@ -171,13 +176,13 @@ def read_history(path: str | Path, spec: HistorySpec) -> History:
     with path.open("rb") as stream:
         lines = HashedLines(stream, path, findings)
         if spec.format == "csv":
-            rows = merged(csv_rows(lines, path, spec.iteration, findings), spec.iteration, findings)
+            cells = csv_rows(lines, path, spec.iteration, spec.aliases, findings)
+            rows = merged(cells, spec.iteration, findings)
         elif spec.format == "log":
             rows = merged(log_rows(lines, path, spec.patterns, findings), spec.iteration, findings)
         else:
             rows = json_rows(lines, path, findings)
-        wanted, required = spec.columns(), spec.required()
-        numbers, raw = collect(rows, wanted, required, spec.flags(), spec.aliases, path, findings)
+        numbers, raw = collect(rows, spec.wanted(), path, findings)
     columns: dict[str, Floats] = {}
     missing: dict[str, NDArray[np.uint8]] = {}
     for name in list(raw):

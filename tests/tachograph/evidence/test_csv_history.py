@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,24 @@ def test_header_that_stands_again_with_more_columns(tmp_path: Path) -> None:
     assert Kind.HEADER_CHANGED in history.counts
 
 
+def test_padding_after_the_last_row_does_not_tear_it(tmp_path: Path) -> None:
+    """NUL bytes behind a whole last row leave it whole."""
+    content = "time/iterations,time/total_timesteps,time/time_elapsed\n1,2048,2\n2,4096,5\n"
+    history = read(tmp_path, content + "\0" * 100)
+    assert list(history.iteration) == [1, 2]
+    assert Kind.TORN_TAIL not in history.counts
+    assert Kind.NUL_PADDING in history.counts
+
+
+def test_renamed_columns_of_a_table(tmp_path: Path) -> None:
+    """Declared aliases hold for the header, too, also for the column of the iteration."""
+    spec = replace(SB3, aliases={"iterations": "time/iterations", "loss": "train/loss"})
+    content = "iterations,time/total_timesteps,time/time_elapsed,loss\n1,2048,2,0.5\n2,4096,5,0.4\n"
+    history = read(tmp_path, content, spec)
+    assert list(history.curve("train/loss")) == [0.5, 0.4]
+    assert Kind.ALIAS in history.counts
+
+
 def test_sparse_rows_of_one_step_are_one_iteration(tmp_path: Path) -> None:
     """PyTorch Lightning writes training and validation metrics of a step in separate rows."""
     spec = HistorySpec(
@@ -70,7 +89,7 @@ def test_sparse_rows_of_one_step_are_one_iteration(tmp_path: Path) -> None:
     assert history.counts[Kind.SPARSE_ROWS] == 2
 
 
-@pytest.mark.parametrize("tail", ["3,61", "3,6144,7,0.4", "3,6144\n"])
+@pytest.mark.parametrize("tail", ["3,61", "3,6144,7,0.4", "3,6144\n", '3,6144,7,"0.', '3,6144,7,"0.\n'])
 def test_torn_last_row(tmp_path: Path, tail: str) -> None:
     """A last row without its newline, or with too few cells, is left out: a cut number still reads."""
     content = "time/iterations,time/total_timesteps,time/time_elapsed,train/loss\n1,2048,2,\n2,4096,5,0.5\n"
