@@ -42,9 +42,11 @@ class Design:
 class DesignCheck:
     """What the plan can say.
 
-    ``p_min`` of test D; ``delta_star`` expected for truly equal arms (below 1: E can pass) ;
+    ``p_min`` of test D; ``delta_star`` expected for truly equal arms (below 1: E can pass);
     ``gain_from``: smallest measured factor that counts as GAIN, ``no_gain_below``: largest that counts as
-    NO GAIN, both None without an interval. ``missing`` are outcomes the plan cannot reach, as sentences.
+    NO GAIN, both None without an interval. ``matched_below`` and ``not_matched_from``: observed differences,
+    in margins, that test E is expected to call inside or outside; None where it cannot.
+    ``missing`` are outcomes the plan cannot reach, as sentences.
     """
 
     p_min: float
@@ -55,6 +57,15 @@ class DesignCheck:
     curves: tuple[CurveVerdict, ...]
     decisions: tuple[Decision, ...]
     missing: tuple[str, ...]
+
+    @property
+    def matched_below(self) -> float | None:
+        return None if self.delta_star is None or self.delta_star >= 1 else 1 - self.delta_star
+
+    @property
+    def not_matched_from(self) -> float | None:
+        reachable = self.delta_star is not None and CurveVerdict.NOT_MATCHED in self.curves
+        return 1 + self.delta_star if reachable and self.delta_star is not None else None
 
     @property
     def ok(self) -> bool:

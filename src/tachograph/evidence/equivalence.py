@@ -80,8 +80,11 @@ def equivalence_test(
             raise CurveError(f"the margin of {metric!r} is {margin}, expected a positive number")
         for window in windows:
             inside = (curves.iteration >= window.first) & (curves.iteration <= window.last)
+            inside &= np.isfinite(curves.reference[0, row])
             if not inside.any():
-                raise CurveError(f"window {window.name} ({window.first} to {window.last}) holds no iteration")
+                raise CurveError(
+                    f"window {window.name} ({window.first} to {window.last}) holds no iteration of {metric!r}"
+                )
             reference = curves.reference[:, row, inside].mean(axis=1)
             fast = curves.fast[:, row, inside].mean(axis=1)
             cells.append(_cell(metric, window.name, reference, fast, margin, t, df, curves.paired))
