@@ -119,7 +119,7 @@ def print_peers(variant: Variant, threads: int, repeats: int, clock: Clock) -> N
     plain = PlainPython(variant)
     peer = TorchGames(variant, torch.from_numpy(games.setups.copy()))
     timed = {
-        "plain Python, 1 game": (lambda steps: plain.seconds(steps, clock), 300, 1),
+        "plain Python, 1 game": (lambda steps: plain.seconds(steps, clock), 3000, 1),
         f"torch, {GAMES} games": (lambda steps: torch_seconds(peer, steps, clock), 5, GAMES),
         f"armies.engine, {GAMES} games": (
             lambda steps: engine_seconds(games, mask, steps, clock),
