@@ -9,6 +9,8 @@ rule analyse:
         registered=registered,
     output:
         "results/{study}/tables/analysis.json",
+    log:
+        "results/{study}/logs/analyse.log",
     localrule: True
     conda:
         ENVIRONMENT
@@ -17,7 +19,7 @@ rule analyse:
     params:
         code=own_code,
     shell:
-        "{PYTHON:q} {SCRIPTS:q}/analyse.py --study {wildcards.study:q} --out {output:q}"
+        "python workflow/scripts/analyse.py --study {wildcards.study:q} --out {output:q} 2>&1 | tee {log:q}"
 
 
 rule table:
@@ -31,6 +33,8 @@ rule table:
             subcategory="Tables",
             labels={"table": "{name}"},
         ),
+    log:
+        "results/{study}/logs/table-{name}.log",
     localrule: True
     conda:
         ENVIRONMENT
@@ -39,7 +43,7 @@ rule table:
     params:
         code=own_code,
     shell:
-        "{PYTHON:q} {SCRIPTS:q}/table.py --analysis {input:q} --name {wildcards.name:q} --out {output:q}"
+        "python workflow/scripts/table.py --analysis {input:q} --name {wildcards.name:q} --out {output:q} 2>&1 | tee {log:q}"
 
 
 rule figure:
@@ -54,6 +58,8 @@ rule figure:
             labels={"figure": "{name}"},
         ),
         "results/{study}/figures/{name}.png",
+    log:
+        "results/{study}/logs/figure-{name}.log",
     localrule: True
     conda:
         ENVIRONMENT
@@ -62,4 +68,4 @@ rule figure:
     params:
         code=own_code,
     shell:
-        "{PYTHON:q} {SCRIPTS:q}/figure.py --analysis {input:q} --name {wildcards.name:q} --out {output:q}"
+        "python workflow/scripts/figure.py --analysis {input:q} --name {wildcards.name:q} --out {output:q} 2>&1 | tee {log:q}"

@@ -14,6 +14,8 @@ rule record:
         machine="results/{study}/machine.json",
     output:
         "results/{study}/record.sha256",
+    log:
+        "results/{study}/logs/record.log",
     localrule: True
     conda:
         ENVIRONMENT
@@ -22,4 +24,4 @@ rule record:
     params:
         code=own_code,
     shell:
-        "{PYTHON:q} {SCRIPTS:q}/record.py --study {wildcards.study:q} --out {output:q}"
+        "python workflow/scripts/record.py --study {wildcards.study:q} --out {output:q} 2>&1 | tee {log:q}"
