@@ -63,7 +63,14 @@ def set_up(rules, state, game):  # type: ignore[no-untyped-def]
 def find_legal_moves(rules, state, game):  # type: ignore[no-untyped-def]
     """Bring ``state.legal`` up to date with the position and return the number of legal moves."""
     side = int(state.acting[game])
-    count = write_legal_moves(rules, state.boards[game], state.chains[game, side], side, state.legal[game])
+    count = write_legal_moves(
+        rules.size,
+        state.boards[game],
+        state.chains[game, side],
+        side,
+        state.grids[game],
+        state.legal[game],
+    )
     state.legal_counts[game] = count
     return count
 

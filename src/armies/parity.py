@@ -104,7 +104,7 @@ def parity(
     paths = [path_named(name) for name in arms]
     networks = {
         number: copy.deepcopy(trainer.network).to(getattr(torch, number))
-        for number in {"float64", *(path.dtype for path in paths)}
+        for number in ("float64", *{path.collection_dtype(device.type) for path in paths})
     }
     totals = {(path.name, name): _Errors() for path in paths for name in _TENSORS}
     rows = 0
@@ -113,10 +113,10 @@ def parity(
         batch = freeze(trainer.games, device)
         rows += len(batch.planes)
         exact = evaluate(networks["float64"], reference, batch)
-        ours = evaluate(networks[reference.dtype], reference, batch)
+        ours = evaluate(networks["bfloat16"], reference, batch)
         for path in paths:
-            once = evaluate(networks[path.dtype], path, batch)
-            again = evaluate(networks[path.dtype], path, batch)
+            network = networks[path.collection_dtype(device.type)]
+            once, again = evaluate(network, path, batch), evaluate(network, path, batch)
             for name, *tensors in zip(_TENSORS, once, again, exact, ours, strict=True):
                 totals[path.name, name].add(*tensors)
     return {
@@ -126,7 +126,12 @@ def parity(
         "batches": batches,
         "rows": rows,
         "tensors": [
-            {"arm": path.name, "name": name, "dtype": path.dtype, **totals[path.name, name].summary()}
+            {
+                "arm": path.name,
+                "name": name,
+                "dtype": path.collection_dtype(device.type),
+                **totals[path.name, name].summary(),
+            }
             for path in paths
             for name in _TENSORS
         ],

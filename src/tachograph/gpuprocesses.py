@@ -100,7 +100,7 @@ def _amd_processes(device: Device, root: Path) -> list[GpuProcess] | Unknown:
                 memory = sum(int(path.read_text()) for c in cards for path in entry.glob(f"vram_{c}"))
                 if queues & cards or memory > 0:
                     pid = int(entry.name)
-                    name = command_line(pid) or "command not shown"
+                    name = command_line(pid, root / "proc") or "command not shown"
                     found.append(GpuProcess(pid, name, memory / 2**20))
     except (OSError, ValueError) as error:
         return Unknown(f"{folder} cannot be read: {error}")

@@ -40,7 +40,7 @@ class HostSampler:
             root,
         )
         self._readings: dict[str, list[Reading]] = {}
-        self._foreign: dict[tuple[int, str], dict[str, Any]] = {}
+        self._foreign: dict[int, dict[str, Any]] = {}
         self._unknown_processes: list[Unknown] = []
         self._counters = Counters()
         self._gpu_at = 0.0
@@ -85,11 +85,11 @@ class HostSampler:
                 self._look_for_programs("during")
 
     def summary(self) -> dict[str, Any]:
-        """``{"samples", "interval_s", "errors", "quantities": {name: {"unit", "min", "mean", "max", "n"}}, "gpu_processes"}``.
+        """``{"samples", "interval_s", "errors", "quantities", "gpu_processes"}``.
 
-        A quantity that was never known is ``{"value": null, "reason"}``. ``gpu_processes`` has ``status``
-        ``clean``, ``contaminated`` (``processes`` says by whom, and when seen) or ``unknown`` (with
-        ``reason``).
+        ``quantities`` maps a name to ``{"unit", "min", "mean", "max", "n"}``. A quantity that was never known
+        is ``{"value": null, "reason"}``. ``gpu_processes`` has ``status`` ``clean``, ``contaminated``
+        (``processes`` says by whom, and when seen) or ``unknown`` (with ``reason``).
         """
         names = [name for name in UNITS if name in self._readings]
         return {
@@ -121,7 +121,7 @@ class HostSampler:
                 self._note_foreign(process, when)
 
     def _note_foreign(self, process: GpuProcess, when: str) -> None:
-        entry = self._foreign.setdefault((process.pid, process.name), {**process.as_record(), "seen": []})
+        entry = self._foreign.setdefault(process.pid, {**process.as_record(), "seen": []})
         if when not in entry["seen"]:
             entry["seen"].append(when)
         if process.mib is not None:

@@ -13,6 +13,7 @@ from tachograph.errors import TachographError
 from tachograph.holders import UNSEEN, find_holders, is_locked
 from tachograph.lease import acquire
 from tachograph.lockfile import DEFAULT_PARENT, check_regular, default_lease_folder, lock_path
+from tachograph.processes import printable
 from tachograph.supervise import supervise
 
 MAX_WAIT_SECONDS = 3600.0
@@ -24,9 +25,9 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "lease",
         help="run a command alone on a device, or show who holds which",
-        description="Run COMMAND while holding the lease of a device: no study, and no other user of the lease or of "
-        "flock(1) on its file, uses the device meanwhile. Nothing that COMMAND starts outlives it. Exit code: that of "
-        "COMMAND; 128 + signal; 124 at the hold limit; 75 if the device stayed taken.",
+        description="Run COMMAND while holding the lease of a device: no study, and no other user of the "
+        "lease or of flock(1) on its file, uses the device meanwhile. Nothing that COMMAND starts outlives "
+        "it. Exit code: that of COMMAND; 128 + signal; 124 at the hold limit; 75 if the device stayed taken.",
     )
     parser.add_argument("--device", help="auto (default), cpu or cuda:N")
     parser.add_argument(
@@ -48,7 +49,7 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("--status", action="store_true", help="show who holds which device, and run nothing")
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="with its arguments")
-    parser.set_defaults(main=main)
+    parser.set_defaults(function=main)
 
 
 def main(args: argparse.Namespace) -> int:
@@ -91,14 +92,14 @@ def _lock_files(device: str | None, folder: Path | None) -> list[Path]:
 
 
 def _rows(path: Path) -> list[list[str]]:
-    name = path.name.removesuffix(".lock")
+    name, place = printable(path.name.removesuffix(".lock")), printable(str(path), 1000)
     check_regular(path)
-    holders = find_holders(path, name)
+    holders = find_holders(path)
     if not holders and is_locked(path):
         holders = [UNSEEN]
     if not holders:
-        return [[name, "free", "", "", "", "", str(path)]]
-    return [[name, *holder.row(), str(path)] for holder in holders]
+        return [[name, "free", "", "", "", "", place]]
+    return [[name, *holder.row(), place] for holder in holders]
 
 
 def _seconds(text: str) -> float:

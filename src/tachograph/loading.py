@@ -133,7 +133,7 @@ def _check_parts(study: Study, trainer: Trainer, path: Path) -> None:
     for part, wanted, command in (
         ("profile", study.profile is not None, trainer.profile),
         ("component", study.component, trainer.component),
-        ("parity", study.parity, trainer.parity),
+        ("parity", study.parity is not None, trainer.parity),
     ):
         if wanted and command is None:
             raise TachographError(f"{path}: {part}: trainer {trainer.name} has no {part} command")

@@ -22,7 +22,7 @@ def preflight(sealed: SealedStudy) -> dict[str, Any]:
     """``preflight/1``: one verdict per check. ``ok`` is False as soon as one is not PASS, null without checks."""
     parity = _parity(sealed)
     checks = [*parity["checks"], *(_smoke_check(sealed, check) for check in sealed.study.smoke)]
-    registered = {"parity": sealed.study.parity, "smoke": bool(sealed.study.smoke)}
+    registered = {"parity": sealed.study.parity is not None, "smoke": bool(sealed.study.smoke)}
     return {
         "schema": "preflight/1",
         "study": sealed.study.name,
@@ -37,7 +37,7 @@ def preflight(sealed: SealedStudy) -> dict[str, Any]:
 def _parity(sealed: SealedStudy) -> dict[str, Any]:
     """A check per arm, the reference first: only where it repeats and is sound can another arm be compared to it."""
     empty: dict[str, Any] = {"checks": [], "tensors": [], "batches": None}
-    if not sealed.study.parity:
+    if sealed.study.parity is None:
         return empty
     run = next(iter(sealed.of_role("parity")), None)
     reference = sealed.study.design.reference
@@ -45,7 +45,8 @@ def _parity(sealed: SealedStudy) -> dict[str, Any]:
     if run is None:
         return {**empty, "checks": [_no_verdict(arm, reference, "the parity run does not count") for arm in arms]}
     source = f"{run.attempt.folder}/{run.facts['result']}"
-    found = judged("parity", lambda: judge_parity(run.content(), source, reference))
+    bounds = sealed.study.parity.reference_bounds
+    found = judged("parity", lambda: judge_parity(run.content(), source, reference, bounds))
     if found.result is None:
         reason = found.reason or "unknown"
         return {**empty, "checks": [_no_verdict(arm, reference, reason) for arm in arms]}

@@ -125,15 +125,15 @@ def printable(text: str, limit: int = 160) -> str:
     return clean if len(clean) <= limit else clean[: limit - 1] + "…"
 
 
-def command_line(pid: int) -> str:
+def command_line(pid: int, proc: Path = PROC) -> str:
     """The command of ``pid`` in one printable line; its short name in brackets if it shows none; or ''."""
     try:
-        raw = (PROC / str(pid) / "cmdline").read_bytes()
+        raw = (proc / str(pid) / "cmdline").read_bytes()
     except OSError:
         return ""
     if raw:
         return printable(raw.replace(b"\0", b" ").decode(errors="replace"))
-    stat = read_stat(pid)
+    stat = read_stat(pid, proc)
     return f"[{printable(stat.name)}]" if stat else ""
 
 
@@ -166,14 +166,15 @@ def open_files(pid: int) -> list[tuple[int, str, os.stat_result]]:
     return found
 
 
-def holds_flock(pid: int, descriptor: int) -> bool:
-    """Whether this open file of ``pid`` carries an exclusive flock(2).
+def locks_of(pid: int, descriptor: int) -> list[list[str]]:
+    """The locks that this open file of ``pid`` carries: the words after ``lock: N:`` in ``/proc/PID/fdinfo``.
 
-    ``/proc/PID/fdinfo`` lists a lock only with the open file that owns it, also when that was inherited, so a
-    process that merely waits for the lock is told apart from one that has it (proc_pid_fdinfo(5)).
+    A lock is listed only with the open file that owns it, also when that was inherited, so a process that
+    merely waits for a lock is told apart from one that has it (proc_pid_fdinfo(5)). Words: kind,
+    ``ADVISORY``, ``WRITE`` or ``READ``, owner, file, first byte, last byte.
     """
     try:
         text = (PROC / str(pid) / "fdinfo" / str(descriptor)).read_text()
     except OSError:
-        return False
-    return any("FLOCK" in line and "WRITE" in line for line in text.splitlines() if line.startswith("lock:"))
+        return []
+    return [line.split()[2:] for line in text.splitlines() if line.startswith("lock:")]

@@ -33,6 +33,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SAME_REQUEST_SECONDS = (
     1.0  # Ctrl-C, or the end of a terminal, may come from the kernel and from Snakemake too
 )
+LINGER_SECONDS = 0.5  # helpers of a program (Python's resource tracker) end by themselves just after it
 SURVIVOR_PATIENCE_SECONDS = 5.0  # after SIGKILL; only a process stuck in the kernel takes longer
 
 
@@ -107,7 +108,7 @@ class _Program:
                 stdin=stdin,
                 stdout=output,
                 stderr=output,
-                pass_fds=[] if lease.descriptor is None else [lease.descriptor],
+                pass_fds=lease.descriptors,
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:  # ValueError: a NUL byte in an argument
@@ -198,13 +199,17 @@ class _Program:
         Orphans have become our children (we are their subreaper); what carries the token is ours wherever it
         is.
         """
-        give_up = time.monotonic() + SURVIVOR_PATIENCE_SECONDS
+        kill_from = time.monotonic() + LINGER_SECONDS
+        give_up = kill_from + SURVIVOR_PATIENCE_SECONDS
         pause = 0.001
         killed: set[tuple[int, int]] = set()
         while True:
             left = self._left()
+            now = time.monotonic()
             for stat in left:
                 if stat.running:
+                    if now < kill_from and stat.pid != self.pid:
+                        continue
                     with suppress(ProcessLookupError, PermissionError):
                         os.kill(stat.pid, signal.SIGKILL)
                     if stat.pid != self.pid:
@@ -215,7 +220,7 @@ class _Program:
                     self._reap(stat.pid)
             if not left:
                 break
-            if time.monotonic() > give_up:
+            if now > give_up:
                 self.unkillable = [stat.pid for stat in left if is_alive(stat.pid, stat.start_ticks)]
                 break
             time.sleep(pause)
@@ -276,7 +281,8 @@ def _caught_signals() -> Iterator[_Caught]:
     before: dict[signal.Signals, Any] = {}
 
     def note(number: int, _: object) -> None:
-        os.write(writing, bytes([number]))
+        with suppress(BlockingIOError):  # thousands of signals unread: enough said
+            os.write(writing, bytes([number]))
 
     try:
         for number in STOP_SIGNALS:

@@ -95,26 +95,23 @@ def play_beside_twin(name: str, positions: int, seed: int, limits: tuple[int, in
     return met
 
 
-SHARES = {"quad": 6000, "hexa": 4000, "octa": 2500, "barrage": 2000, "classic": 1500}  # positions
-
-
 @pytest.mark.parametrize("name", VARIANTS)
 def test_agrees_with_the_slow_twin(name: str) -> None:
     """Engine and twin agree on every position of some games of random play."""
-    positions = SHARES[name] if COMPILED else SHARES[name] // 50
-    met = play_beside_twin(name, positions, seed=1, limits=(40, 300))
-    assert met["positions"] >= positions - 8
+    positions = 4000 if COMPILED else 800
+    assert play_beside_twin(name, positions, seed=1, limits=(40, 300))["positions"] == positions
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
+@pytest.mark.skipif(not COMPILED, reason="a million plies need compiled kernels")
 @pytest.mark.parametrize("name", VARIANTS)
 def test_agrees_with_the_slow_twin_at_length(name: str) -> None:
-    """Engine and twin agree on 15 times as many positions, and these meet every rule and ending."""
+    """Engine and twin agree on 200,000 positions of every variant, and these meet every rule and ending."""
     met: Counter[str] = Counter()
-    for seed, limits in enumerate([(200, 2000), (25, 2000), (200, 90)], start=2):
-        met += play_beside_twin(name, 5 * SHARES[name], seed, limits)
+    for seed, limits in enumerate([(200, 2000), (200, 2000), (25, 2000), (200, 90)], start=2):
+        met += play_beside_twin(name, 50_000, seed, limits)
     print(name, dict(met))
-    assert met["positions"] >= 15 * SHARES[name] - 24
+    assert met["positions"] == 200_000
     wanted = {*ENDINGS.values(), "strikes from afar", "worn borders"}
     assert wanted <= set(+met), f"never met: {wanted - set(+met)}"

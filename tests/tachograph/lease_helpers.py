@@ -18,7 +18,7 @@ CPU = Device("cpu", "cpu", "cpu-0", "the test's processor")
 PREAMBLE = """
 import os, signal, subprocess, sys
 from pathlib import Path
-import tachograph.lease
+import tachograph.patience
 from tachograph.device import Device
 from tachograph.lease import acquire
 from tachograph.supervise import supervise

@@ -71,7 +71,7 @@ def test_lease_excludes_flock_and_says_held_then_free(folder: Path, lock: Path) 
         assert not lease.nested
     assert is_free(lock)
     assert json.loads(lock.read_text())["state"] == "free"
-    assert find_holders(lock, "cpu-0") == []
+    assert find_holders(lock) == []
     assert lease.as_record()["contended"] is False
 
 
@@ -122,10 +122,12 @@ def test_waiting_speaks_at_once_and_ends_with_the_holder(folder: Path, lock: Pat
         assert 0 < record["waited_s"] < 20
 
 
-def test_waiting_speaks_again_every_thirty_seconds(folder: Path, lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_speaks_again_every_thirty_seconds(
+    folder: Path, lock: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The holder is named again after each period (shortened here), and not at each try."""
-    monkeypatch.setattr("tachograph.lease.SAY_EVERY_SECONDS", 0.2)
-    monkeypatch.setattr("tachograph.lease.POLL_SECONDS", 0.01)
+    monkeypatch.setattr("tachograph.patience.SAY_EVERY_SECONDS", 0.2)
+    monkeypatch.setattr("tachograph.patience.POLL_SECONDS", 0.01)
     holder = flock_holder(lock)
     said: list[str] = []
     refusal(folder, max_wait_s=1.0, say=said.append)
@@ -139,7 +141,7 @@ def test_old_text_of_a_dead_holder_means_nothing(folder: Path, lock: Path) -> No
     heard(holder)
     kill(holder)
     assert json.loads(lock.read_text())["state"] == "held"
-    assert find_holders(lock, "cpu-0") == []
+    assert find_holders(lock) == []
     with acquire(CPU, folder, max_wait_s=0, max_hold_s=60):
         pass
 
@@ -149,7 +151,7 @@ def test_orphan_with_the_inherited_lock_holds_and_is_named(folder: Path, lock: P
     holder = python(
         """
         lease = acquire(CPU, Path(sys.argv[1]), study="stars", run="fast-seed1", max_wait_s=0, max_hold_s=60)
-        child = subprocess.Popen(["sleep", "1000"], pass_fds=[lease.descriptor])
+        child = subprocess.Popen(["sleep", "60"], pass_fds=lease.descriptors)
         tell(child.pid)
         sys.stdin.read()
         """,
@@ -159,7 +161,7 @@ def test_orphan_with_the_inherited_lock_holds_and_is_named(folder: Path, lock: P
     kill(holder)
     assert not is_free(lock)
     sentence = refusal(folder)
-    assert f"pid {orphan} (sleep 1000), run fast-seed1 of study stars" in sentence
+    assert f"pid {orphan} (sleep 60), run fast-seed1 of study stars" in sentence
     assert "left over from a lease whose owner has ended" in sentence
     os.kill(orphan, signal.SIGKILL)
     with acquire(CPU, folder, max_wait_s=10, max_hold_s=60):
@@ -170,7 +172,7 @@ def test_orphan_with_the_token_alone_holds_and_is_named(folder: Path, lock: Path
     """A worker that did not inherit the file is left when all else is killed: flock says free, we do not."""
     holder = python(
         """
-        worker = "import signal, subprocess as s; print(s.Popen(['sleep', '99']).pid, flush=1); signal.pause()"
+        worker = "import signal, subprocess as s; print(s.Popen(['sleep', '9']).pid, flush=1); signal.pause()"
         lease = acquire(CPU, Path(sys.argv[1]), max_wait_s=0, max_hold_s=60)
         supervise([sys.executable, "-c", worker], lease=lease, log_path=None, max_hold_s=60)
         """,
@@ -184,7 +186,7 @@ def test_orphan_with_the_token_alone_holds_and_is_named(folder: Path, lock: Path
     assert is_free(lock)
     said: list[str] = []
     sentence = refusal(folder, max_wait_s=0.6, say=said.append)
-    assert f"pid {worker} (sleep 99)" in sentence
+    assert f"pid {worker} (sleep 9)" in sentence
     assert "carries its token" in sentence
     assert f"pid {worker} " in said[0]
     assert is_free(lock)  # a refused acquisition leaves nothing locked
@@ -209,6 +211,59 @@ def test_nested_lease_proceeds(folder: Path, lock: Path) -> None:
         assert nested == "True"
         assert token.startswith(lease.token + ".")
         assert not is_free(lock)
+
+
+def test_nested_leases_take_turns(folder: Path) -> None:
+    """Two programs under one outer lease take turns: the second waits, and names the first."""
+    inner = """
+        lease = acquire(CPU, Path(sys.argv[1]), max_wait_s=20, max_hold_s=60, say=tell)
+        tell("held", lease.nested, bool(lease.waited_for))
+        sys.stdin.read()
+        lease.release()
+        """
+    with acquire(CPU, folder, max_wait_s=0, max_hold_s=60) as lease:
+        first = python(inner, folder, **lease.environment())
+        assert heard(first) == "held True False"
+        second = python(inner, folder, **lease.environment())
+        said = heard(second)
+        assert f"held by pid {first.pid} (" in said
+        assert "same outer lease" in said
+        finish(first)
+        assert heard(second) == "held True True"
+        kill(second)  # its turn ends with it
+        third = python(inner, folder, **lease.environment())
+        assert heard(third) == "held True False"
+        finish(third)
+
+
+def test_turn_stays_with_a_program_whose_supervisor_was_killed(folder: Path) -> None:
+    """Under an outer lease too, what is left over keeps its turn until it ends."""
+    with acquire(CPU, folder, max_wait_s=0, max_hold_s=60) as lease:
+        first = python(
+            """
+            lease = acquire(CPU, Path(sys.argv[1]), max_wait_s=20, max_hold_s=60)
+            child = subprocess.Popen(["sleep", "60"], pass_fds=lease.descriptors)
+            tell(child.pid)
+            sys.stdin.read()
+            """,
+            folder,
+            **lease.environment(),
+        )
+        orphan = int(heard(first))
+        kill(first)
+        second = python(
+            """
+            try:
+                acquire(CPU, Path(sys.argv[1]), max_wait_s=0, max_hold_s=60)
+            except Exception as error:
+                tell(error)
+            """,
+            folder,
+            **lease.environment(),
+        )
+        assert f"held by pid {orphan} (sleep 60)" in heard(second)
+        finish(second)
+        os.kill(orphan, signal.SIGKILL)
 
 
 def test_token_of_a_dead_lease_gives_no_free_pass(folder: Path, lock: Path) -> None:
@@ -265,7 +320,42 @@ def test_removed_lock_file_is_reported(folder: Path, lock: Path) -> None:
     assert lease.as_record()["lock_file_replaced"] is True
 
 
-def test_lock_on_a_replaced_file_is_tried_again(folder: Path, lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_removed_lock_file_does_not_let_a_second_program_in(folder: Path, lock: Path) -> None:
+    """If somebody removes the file of a running lease, flock(1) sees a free file, and we see the program."""
+    holder = python(
+        """
+        lease = acquire(CPU, Path(sys.argv[1]), max_wait_s=0, max_hold_s=60)
+        supervise(["sh", "-c", "echo $$; exec sleep 60"], lease=lease, log_path=None, max_hold_s=60)
+        """,
+        folder,
+    )
+    program = int(heard(holder))
+    lock.unlink()
+    sentence = refusal(folder)
+    assert f"pid {program} (" in sentence
+    assert "lock file has been removed" in sentence
+    holder.terminate()
+    finish(holder)
+
+
+def test_lock_files_are_leases_of_their_own(folder: Path, tmp_path: Path) -> None:
+    """Another lease folder is another lease: its holders, tokens and nesting do not reach over here."""
+    with acquire(CPU, tmp_path / "other", max_wait_s=0, max_hold_s=60) as outer:
+        inner = python(
+            """
+            with acquire(CPU, Path(sys.argv[1]), max_wait_s=5, max_hold_s=60) as lease:
+                tell(lease.nested)
+            """,
+            folder,
+            **outer.environment(),
+        )
+        assert heard(inner) == "False"
+        finish(inner)
+
+
+def test_lock_on_a_replaced_file_is_tried_again(
+    folder: Path, lock: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A lock on a file that was replaced between opening and locking excludes nobody: take the new file."""
     import filelock._native._unix as unix
 
@@ -313,7 +403,9 @@ def make_device(path: Path) -> None:
         (make_device, "a device"),
     ],
 )
-def test_what_is_no_file_is_refused(folder: Path, lock: Path, make: Callable[[Path], None], word: str) -> None:
+def test_what_is_no_file_is_refused(
+    folder: Path, lock: Path, make: Callable[[Path], None], word: str
+) -> None:
     """D15: a lock file of another kind is refused at once, by name."""
     folder.mkdir()
     make(lock)
@@ -416,6 +508,32 @@ def test_three_users_share_one_lease(tmp_path: Path) -> None:
     assert folder.stat().st_uid == users[0]
 
 
+def test_file_of_another_user_that_is_closed_to_us(tmp_path: Path) -> None:
+    """A lock file that we may not open is an error that says which mode is expected, not a holder."""
+    if not can_be(65534):
+        pytest.skip("this user cannot become another, or others cannot read the sources")
+    for parent in list(tmp_path.parents)[:2]:
+        parent.chmod(0o755)
+    tmp_path.chmod(0o755)
+    lock = tmp_path / "cpu-0.lock"
+    lock.touch()
+    lock.chmod(0o644)
+    late = python(
+        """
+        try:
+            acquire(CPU, Path(sys.argv[1]), max_wait_s=0, max_hold_s=60)
+        except Exception as error:
+            tell(error.exit_code, error)
+        """,
+        tmp_path,
+        wrap=as_user(65534),
+    )
+    said = heard(late)
+    finish(late)
+    assert said.startswith("2 lock file")
+    assert "expected a file of mode 0666" in said
+
+
 def test_holder_in_another_namespace_is_said_to_be_unseen(folder: Path, lock: Path) -> None:
     """From within a container the holder outside cannot be named; the sentence says why."""
     if not can_hide_processes():
@@ -459,7 +577,7 @@ def test_default_folder_is_per_device_and_needs_no_root() -> None:
 
 STRESS = """
 folder, work, rounds = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
-tachograph.lease.POLL_SECONDS = 0.002
+tachograph.patience.POLL_SECONDS = 0.002
 contended = 0
 tell("ready")
 sys.stdin.readline()
@@ -506,7 +624,7 @@ def stress(tmp_path: Path, processes: int, rounds: int, flock_loops: int) -> Non
 
 def test_many_processes_never_overlap(tmp_path: Path) -> None:
     """Six processes and a loop of flock(1), many short holds: no overlap by two independent detectors."""
-    stress(tmp_path, processes=6, rounds=30, flock_loops=1)
+    stress(tmp_path, processes=6, rounds=15, flock_loops=1)
 
 
 def test_detectors_see_an_overlap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,7 @@ def test_shipped_schema_is_that_of_the_model(name, model):
 @pytest.mark.parametrize("name", STUDIES)
 def test_shipped_study_fits_schema_and_trainer(name):
     """Each shipped study loads, and its files are valid by the shipped schemas too."""
-    study, trainer = load_study(REPOSITORY / "config", name)
+    _, trainer = load_study(REPOSITORY / "config", name)
     for kind, path in (("study", f"studies/{name}"), ("trainer", f"trainers/{trainer.name}")):
         schema = json.loads((SCHEMAS / f"{kind}.schema.json").read_text())
         jsonschema.validate(read(REPOSITORY / "config" / f"{path}.toml"), schema)

@@ -58,6 +58,12 @@ def marked(word: str) -> list[int]:
     return [pid for pid in all_pids() if environment_value(pid, word) is not None and pid != os.getpid()]
 
 
+@pytest.fixture(autouse=True)
+def _hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Left-over processes are given less time to end by themselves, to save that of the tests."""
+    monkeypatch.setattr("tachograph.supervise.LINGER_SECONDS", 0.05)
+
+
 def run(folder: Path, argv: Sequence[str], **options: Any) -> Outcome:
     options = {"log_path": folder.parent / "log", "max_hold_s": 30.0, "grace_s": 0.3} | options
     with acquire(CPU, folder, max_wait_s=0, max_hold_s=60) as lease:
@@ -115,10 +121,10 @@ def test_program_that_is_not_there(folder: Path, tmp_path: Path) -> None:
 
 
 HANGS = {
-    "a program that obeys": "sleep 1000",
-    "a program that ignores SIGTERM": "trap '' TERM; while :; do sleep 1000; done",
-    "a stopped program": "kill -STOP $$; sleep 1000",
-    "a stopped program that ignores SIGTERM": "trap '' TERM; kill -STOP $$; sleep 1000",
+    "a program that obeys": "sleep 60",
+    "a program that ignores SIGTERM": "trap '' TERM; while :; do sleep 60; done",
+    "a stopped program": "kill -STOP $$; sleep 60",
+    "a stopped program that ignores SIGTERM": "trap '' TERM; kill -STOP $$; sleep 60",
 }
 
 
@@ -135,11 +141,11 @@ def test_limit_ends_whatever_hangs(folder: Path, lock: Path, mark: str, script: 
 
 
 ESCAPES = {
-    "background": "sleep 1000 &",
-    "session": "setsid sleep 1000 &",
-    "double fork": "(setsid sh -c 'sleep 1000 & sleep 1001 & wait' &) & wait",
-    "empty environment": "env -i setsid sleep 1000 &",
-    "closed lock": "(exec setsid sh -c 'for f in 3 4 5 6 7 8 9; do eval \"exec $f>&-\"; done; sleep 1000') &",
+    "background": "sleep 60 &",
+    "session": "setsid sleep 60 &",
+    "double fork": "(setsid sh -c 'sleep 60 & sleep 61 & wait' &) & wait",
+    "empty environment": "env -i setsid sleep 60 &",
+    "closed lock": "(exec setsid sh -c 'for f in 3 4 5 6 7 8 9; do eval \"exec $f>&-\"; done; sleep 60') &",
 }
 
 
@@ -159,6 +165,17 @@ def test_nothing_outlives_the_lease(folder: Path, tmp_path: Path, lock: Path, sc
     assert os.read(reading, 100) == b"", "a process still has the pipe open"
     assert is_free(lock)
     os.close(reading)
+
+
+def test_helpers_may_end_by_themselves(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A helper that sees the end of its program and cleans up is not killed (multiprocessing has one)."""
+    monkeypatch.setattr("tachograph.supervise.LINGER_SECONDS", 20.0)
+    pipe, cleaned = tmp_path / "pipe", tmp_path / "cleaned"
+    os.mkfifo(pipe)
+    script = f"(setsid sh -c 'read line < {pipe}; echo > {cleaned}' &) ; exec 8> {pipe}; exit 0"
+    outcome = run(folder, ["sh", "-c", script])
+    assert cleaned.exists()
+    assert (outcome.status, outcome.survivors_killed) == ("finished", 0)
 
 
 def test_survivors_use_counts(folder: Path, tmp_path: Path) -> None:
@@ -195,7 +212,7 @@ def test_signals_are_passed_on(folder: Path, lock: Path, mark: str, name: str) -
 
 def test_signal_that_is_ignored_ends_in_sigkill(folder: Path, lock: Path, mark: str) -> None:
     """A program that ignores the signal passed on is killed after the grace."""
-    script = "trap '' INT TERM; echo ready; while :; do sleep 1000; done"
+    script = "trap '' INT TERM; echo ready; while :; do sleep 60; done"
     supervisor = python(SUPERVISE, folder, "sh", "-c", script)
     assert heard(supervisor) == "ready"
     supervisor.send_signal(signal.SIGINT)
@@ -220,6 +237,21 @@ def test_asking_twice_means_now(folder: Path, mark: str) -> None:
     assert outcome["signal"] == "SIGKILL"
 
 
+def test_one_request_may_come_twice(folder: Path, mark: str) -> None:
+    """Ctrl-C may reach us from the terminal and from Snakemake: two signals at once leave the grace."""
+    script = (
+        "trap 'trap : TERM; echo ending; sleep 0.2; exit 5' INT; echo ready; while :; do sleep 0.02; done"
+    )
+    supervisor = python(SUPERVISE.replace("grace_s=1)", "grace_s=30)"), folder, "sh", "-c", script)
+    assert heard(supervisor) == "ready"
+    supervisor.send_signal(signal.SIGINT)
+    assert heard(supervisor) == "ending"
+    supervisor.send_signal(signal.SIGTERM)
+    outcome = json.loads(heard(supervisor))
+    finish(supervisor)
+    assert (outcome["exit_code"], outcome["interrupted_by"]) == (5, "SIGINT")
+
+
 def test_ignored_hangup_stays_ignored(folder: Path) -> None:
     """Under nohup(1) the end of the terminal interrupts nothing."""
     script = "echo ready; read line < $0; echo done"
@@ -239,7 +271,7 @@ def test_program_dies_with_its_supervisor(folder: Path, lock: Path, mark: str, s
     """SIGKILL of the supervisor kills the program, with setpriv(1) and without."""
     without = "import tachograph.parenthood\ntachograph.parenthood._capable_setpriv = lambda: None\n"
     body = ("" if setpriv else without) + SUPERVISE
-    supervisor = python(body, folder, "sh", "-c", "echo $$; exec sleep 1000")
+    supervisor = python(body, folder, "sh", "-c", "echo $$; exec sleep 60")
     program = int(heard(supervisor))
     exited = os.pidfd_open(program)
     kill(supervisor)
@@ -256,7 +288,7 @@ def wait_readable(descriptor: int, seconds: float = 10.0) -> bool:
 @pytest.mark.parametrize("close", ["", 'for f in 3 4 5 6 7 8 9; do eval "exec $f>&-"; done;'], ids=["lock", "token"])
 def test_child_that_outlives_all_keeps_the_device(folder: Path, lock: Path, mark: str, close: str) -> None:
     """SIGKILL of supervisor and program: a grandchild keeps the device, by its lock or by its token."""
-    script = f"({close} exec setsid sh -c 'echo $$; sleep 1000') & wait"
+    script = f"({close} exec setsid sh -c 'echo $$; sleep 60') & wait"
     supervisor = python(SUPERVISE, folder, "sh", "-c", script)
     worker = int(heard(supervisor))
     kill(supervisor)
@@ -277,7 +309,7 @@ def test_error_in_a_tick_ends_the_program(folder: Path, lock: Path, mark: str) -
         raise RuntimeError("from the tick")
 
     with pytest.raises(RuntimeError, match="from the tick"):
-        run(folder, ["sleep", "1000"], on_tick=tick, tick_s=0.05)
+        run(folder, ["sleep", "60"], on_tick=tick, tick_s=0.05)
     assert is_free(lock)
     assert marked(mark) == []
 
@@ -291,8 +323,8 @@ def test_ticks_come_regularly(folder: Path) -> None:
 
 def test_own_children_are_spared(folder: Path) -> None:
     """Children that the caller had before are not ended."""
-    mine = subprocess.Popen(["sleep", "1000"])
-    run(folder, ["sh", "-c", "sleep 1000 & exit 0"])
+    mine = subprocess.Popen(["sleep", "60"])
+    run(folder, ["sh", "-c", "sleep 60 & exit 0"])
     assert mine.poll() is None
     mine.kill()
     mine.wait()
@@ -307,9 +339,9 @@ from pathlib import Path
 from tachograph.device import Device
 from tachograph.lease import acquire
 from tachograph.supervise import supervise
-brother = subprocess.Popen(["sleep", "1000"])
+brother = subprocess.Popen(["sleep", "60"])
 with acquire(Device("cpu", "cpu", "cpu-0", ""), Path({str(folder)!r}), max_wait_s=0, max_hold_s=9) as lease:
-    outcome = supervise(["sh", "-c", "setsid sleep 1000 & exit 0"], lease=lease, log_path=None, max_hold_s=9)
+    outcome = supervise(["sh", "-c", "setsid sleep 60 & exit 0"], lease=lease, log_path=None, max_hold_s=9)
 print(lease.nested, outcome.survivors_killed, brother.poll())
 """
     outcome = run(folder, [sys.executable, "-c", script])
@@ -327,7 +359,7 @@ def test_what_cannot_be_killed_keeps_the_lock(
     genuine = os.kill
     monkeypatch.setattr("tachograph.supervise.os.kill", lambda pid, number: None)
     with acquire(CPU, folder, max_wait_s=0, max_hold_s=60) as lease:
-        outcome = supervise(["sh", "-c", "sleep 1000 & exit 0"], lease=lease, log_path=None, max_hold_s=9)
+        outcome = supervise(["sh", "-c", "sleep 60 & exit 0"], lease=lease, log_path=None, max_hold_s=9)
     assert outcome.unkillable != []
     assert not is_free(lock)
     monkeypatch.undo()

@@ -49,9 +49,7 @@ def planned(role, wildcards):
     """The planned run that a job makes; an arm or seed that is not planned is an error with a sentence."""
     arm = getattr(wildcards, "arm", None)
     one = STUDIES[wildcards.study]
-    if (
-        arm is None
-    ):  # baseline, burn-in, A/A and parity have one arm, which is not part of their path
+    if arm is None:  # baseline, burn-in, A/A and parity have one arm, which is not part of their path
         arm = next((run.arm for run in one.planned if run.role == role), "")
     seed = getattr(wildcards, "seed", one.study.design.seeds[0])
     try:
@@ -62,9 +60,7 @@ def planned(role, wildcards):
 
 def plan_file(role):
     """Input function: the plan of a run, in a file named by all that determines the run."""
-    return (
-        lambda wildcards: f"results/{wildcards.study}/{planned(role, wildcards).plan_file}"
-    )
+    return lambda wildcards: f"results/{wildcards.study}/{planned(role, wildcards).plan_file}"
 
 
 def priority(role):
@@ -85,21 +81,14 @@ def registered(wildcards):
 def table_files(wildcards):
     """Input function: the tables that the study's registration calls for."""
     one = STUDIES[wildcards.study]
-    return [
-        f"results/{wildcards.study}/tables/{name}.csv"
-        for name in table_names(one.study, one.trainer)
-    ]
+    return [f"results/{wildcards.study}/tables/{name}.csv" for name in table_names(one.study, one.trainer)]
 
 
 def figure_files(wildcards):
     """Input function: the figures that the study's registration calls for."""
     one = STUDIES[wildcards.study]
     names = figure_names(one.study, one.trainer)
-    return [
-        f"results/{wildcards.study}/figures/{name}.{kind}"
-        for name in names
-        for kind in ("svg", "png")
-    ]
+    return [f"results/{wildcards.study}/figures/{name}.{kind}" for name in names for kind in ("svg", "png")]
 
 
 OWN_CODE = code_fingerprint(Code(modules=["tachograph"]), ROOT, "Snakefile")
@@ -115,9 +104,7 @@ def begin_session():
     from tachograph import session
 
     try:
-        session.begin(
-            STUDIES.values(), CONFIGURATION, workflow.global_resources, forced_targets()
-        )
+        session.begin(STUDIES.values(), CONFIGURATION, workflow.global_resources, forced_targets())
     except TachographError as error:
         raise WorkflowError(str(error))
 

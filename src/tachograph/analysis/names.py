@@ -15,7 +15,7 @@ def table_names(study: Study, trainer: Trainer) -> list[str]:
         "component": study.component,
         "curves": bool(metric_columns(study, trainer)),
         "endings": bool(trainer.history.endings),
-        "preflight": study.parity or bool(study.smoke),
+        "preflight": study.parity is not None or bool(study.smoke),
         "attempts": True,
         "deviations": True,
     }
