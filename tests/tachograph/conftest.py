@@ -10,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from tachograph_study import execute_study, lay_out  # noqa: E402
+from tachograph_study import execute_study, lay_out
 
 
 @pytest.fixture(scope="session")
