@@ -146,7 +146,7 @@ def test_published_target_that_is_no_copy_is_refused(workshop: Path) -> None:
     """A target that somebody edited is told apart from the attempt that it should be a copy of."""
     path = workshop / "results/stub/runs/fast/seed0/history.jsonl"
     path.write_bytes(path.read_bytes() + b"\n")
-    with pytest.raises(TachographError, match="runs/fast/seed0/history.jsonl: it was altered"):
+    with pytest.raises(TachographError, match=r"runs/fast/seed0/history.jsonl: it was altered"):
         check_published(read_sealed(StudyFolder(workshop / "results/stub")))
 
 
