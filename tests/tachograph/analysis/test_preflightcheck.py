@@ -55,6 +55,7 @@ def test_sound_files_pass(sealed: SealedStudy) -> None:
         ("fast", {"rmse_fp64": 0.5}, ("numerics parity", "fast"), "FAIL"),
         ("fast", {"nonfinite_rows": 3}, ("numerics parity", "fast"), "FAIL"),
         ("reference", {"repeat_max_abs": 0.1}, ("reference repeats", "reference"), "REFERENCE NOT REPEATABLE"),
+        ("reference", {"rmse_fp64": 2e-4}, ("reference repeats", "reference"), "REFERENCE BROKEN"),
         ("reference", {"nonfinite_rows": 1}, ("reference repeats", "reference"), "REFERENCE BROKEN"),
     ],
 )
@@ -102,7 +103,7 @@ def test_text_is_never_called_identical(sealed: SealedStudy) -> None:
 
 def test_study_without_checks_says_so(sealed: SealedStudy) -> None:
     """A study that registers neither says that they are not registered, and is not ok either."""
-    study = sealed.study.model_copy(update={"smoke": [], "parity": False})
+    study = sealed.study.model_copy(update={"smoke": [], "parity": None})
     found = preflight(replace(sealed, study=study))
     assert found["ok"] is None
     assert found["not_registered"] == ["parity", "smoke"]
