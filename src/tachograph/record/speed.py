@@ -228,9 +228,18 @@ def factors(record: Record) -> str:
         f"{_factor(value)} on the instrumented profiles ({text(arm)})"
         for arm, value in record["stages"].get("factors", {}).items()
     ]
-    parts = [f"{about}.", table(headers, rows, right=(3, 5)), _blocks(record)]
+    parts = [f"{about}.", table(headers, rows, right=(3, 5)), _blocks(record), _first_attempts(record)]
     parts += [f"For comparison: {'; '.join(profile)}."] if profile else []
     return "\n\n".join(part for part in [*parts, figure("factor", "Factors with intervals and prediction")] if part)
+
+
+def _first_attempts(record: Record) -> str:
+    """Nobody can redraw in silence: the headline also with what was discarded."""
+    found = [
+        f"{factor(one['factor'], one['low'], one['high'])} ({text(one['numerator'])})"
+        for one in record["first_attempts"]
+    ]
+    return f"With the first valid attempt of every run, nothing discarded: {', '.join(found)}." if found else ""
 
 
 def _blocks(record: Record) -> str:

@@ -16,6 +16,10 @@ def kinds(analysis: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {one["kind"]: one for one in analysis["deviations"]}
 
 
+def headline(analysis: dict[str, Any]) -> dict[str, Any]:
+    return next(one for one in analysis["factors"] if one["headline"])
+
+
 def test_forced_rerun_is_a_deviation_and_both_attempts_are_listed(workshop: Path) -> None:
     """A run made again: the discard is told with its reason, and the block is no longer adjacent."""
     folder = execute_study(workshop, forced="run-fast-seed0")
@@ -26,6 +30,8 @@ def test_forced_rerun_is_a_deviation_and_both_attempts_are_listed(workshop: Path
     attempts = [one for one in analysis["attempts"] if one["run"] == "run-fast-seed0"]
     assert [one["counts"] for one in attempts] == [False, True]
     assert analysis["counts"]["discarded"] == 1
+    assert len(analysis["first_attempts"]) == 1
+    assert analysis["first_attempts"][0]["factor"] != headline(analysis)["factor"]
 
 
 def test_amendment_names_the_changed_keys(workshop: Path) -> None:
@@ -46,8 +52,7 @@ def test_failed_run_gives_no_number_and_is_told(tmp_path: Path, monkeypatch: pyt
     assert "told to fail" in kinds(analysis)["failed"]["what_happened"]
     assert analysis["status"] == "incomplete"
     assert analysis["counts"]["invalid"] == 1
-    headline = next(one for one in analysis["factors"] if one["headline"])
-    assert [pair["seed"] for pair in headline["pairs"]] == [0]
+    assert [pair["seed"] for pair in headline(analysis)["pairs"]] == [0]
     assert any("run-fast-seed1" in one["why"] for one in analysis["not_measured"])
     assert not analysis["repeat"]["registered"]
     assert StudyFolder(tmp_path / "results/stub").attempts.is_dir()
