@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import socket
 import time
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from tachograph.judging import Judgement, judge
 from tachograph.layout import StudyFolder
 from tachograph.lease import Lease
 from tachograph.ledger import Ledger
+from tachograph.machine import installed_packages
 from tachograph.models import Trainer
 from tachograph.planning import PlannedRun, resolve_command
 from tachograph.processes import boot_id, own_start_ticks
@@ -110,6 +112,7 @@ def make_attempt(
         "environment": recorded(environment, planned),
         "device": asdict(lease.device),
         "code": {"fingerprint": planned.code, "git": _trainer_git(trainer, root)},
+        "software": {"python": platform.python_version(), **installed_packages()},
         "process": own_process(),
         "outcome": outcome.as_record(),
         "lease": lease.as_record(),

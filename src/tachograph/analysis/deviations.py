@@ -146,7 +146,7 @@ def _environments(sealed: SealedStudy) -> Iterator[dict[str, Any]]:
         "physical device": lambda run: run.facts["device"]["physical_id"],
         "commit of the trainer": lambda run: _commit(run.facts["code"]["git"]),
         "version of tachograph": lambda run: run.facts["generator"]["version"],
-        "software": lambda run: _software(run.facts.get("software")),
+        "software": lambda run: _software(run.facts["software"]),
         "host": lambda run: run.facts["process"]["host"],
     }
     for name, aspect in aspects.items():
@@ -166,8 +166,8 @@ def _commit(git: dict[str, Any]) -> str:
     return f"{git['commit']}{' with changes ' + git['diff_sha256'][:12] if git['dirty'] else ''}"
 
 
-def _software(packages: dict[str, Any] | None) -> str:
-    return ", ".join(f"{name} {version}" for name, version in sorted((packages or {}).items()))
+def _software(packages: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in sorted(packages.items()) if version)
 
 
 def _profiles(stages: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -79,7 +79,14 @@ def order(sealed: SealedStudy) -> dict[str, Any]:
         for key, run in sealed.runs.items()
     ]
     found = compare_order(registered, started)
-    return {"registered": registered, "realised": list(found.realised), "deviations": list(found.deviations)}
+    blocks = [run.key for run in sealed.planned if run.role == "run"]
+    of_blocks = compare_order(blocks, [one for one in started if one.run in blocks])
+    return {
+        "registered": registered,
+        "realised": list(found.realised),
+        "deviations": list(found.deviations),
+        "block_deviations": list(of_blocks.deviations),
+    }
 
 
 def time(sealed: SealedStudy) -> dict[str, Any]:

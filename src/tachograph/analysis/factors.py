@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from tachograph.analysis.rates import ITERATION, RETAINED, WHOLE, WINDOW
+from tachograph.analysis.rates import ITERATION, RETAINED, SENSITIVITY, WHOLE, WINDOW
 from tachograph.analysis.sealed import SealedStudy
 from tachograph.evidence.interval import IntervalError, RunRate, factor_of_runs
 
@@ -32,6 +32,7 @@ def _quantities(sealed: SealedStudy) -> list[tuple[str, str, str]]:
     wanted = [("stage", RETAINED, stage), ("stage", WHOLE, stage)]
     if sealed.study.design.window is not None:
         wanted.append(("stage", WINDOW, stage))
+    wanted += [("stage", window, stage) for window in SENSITIVITY]
     wanted += [
         ("iteration", RETAINED, "iteration wall throughput"),
         ("iteration", WHOLE, "iteration wall throughput"),
@@ -97,28 +98,6 @@ def _compare(
 
 def _run_rates(group: dict[int, tuple[dict[str, Any], dict[str, Any]]]) -> list[RunRate]:
     return [RunRate(rate["value"], str(block), run["seed"]) for block, (run, rate) in group.items() if rate["value"]]
-
-
-def placebo(sealed: SealedStudy, runs: list[dict[str, Any]]) -> dict[str, Any]:
-    """A/A: the reference arm's first seed run twice; its factor is 1 but for the noise of this host."""
-    reference, seed = sealed.study.design.reference, sealed.study.design.seeds[0]
-    if not sealed.study.design.repeat_reference:
-        return {"registered": False, "reason": "no repeat of the reference (A/A) is registered"}
-    named = {run["run"]: run for run in runs}
-    first, second = named.get(f"run-{reference}-seed{seed}"), named.get(f"aa-{reference}-seed{seed}")
-    if first is None or second is None:
-        return {"registered": True, "factor": None, "reason": "a run of the pair does not count"}
-    rates = [run["rates"]["stage"][RETAINED]["value"] for run in (second, first)]
-    return {
-        "registered": True,
-        "label": f"{sealed.trainer.history.stage.name} throughput",
-        "unit": f"{sealed.trainer.history.work.unit}/s",
-        "window": first["rates"]["stage"][RETAINED].get("window"),
-        "numerator": second["run"],
-        "denominator": first["run"],
-        "values": rates,
-        "factor": rates[0] / rates[1] if all(rates) else None,
-    }
 
 
 def baseline(sealed: SealedStudy, series: list[dict[str, Any]]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from tachograph.evidence.throughput import Rate, ThroughputError, end_to_end, ra
 
 ITERATION = "iteration"
 WHOLE, RETAINED, WINDOW = "whole run", "retained", "window"
+SENSITIVITY = ("twice the warm-up", "second half")  # always computed beside the headline (statistics.md, 3.1)
 LONGEST_SERIES = 2000  # points of a run that figures and record.json keep; the history itself is in the record
 
 
@@ -39,7 +40,13 @@ def rates_of(sealed: SealedStudy, run: SealedRun, duration: str) -> dict[str, di
             first, last = design.window
             rows = rows_between(history, duration, first, last)
             found[WINDOW] = _rate(lambda: rate(history, duration, rows, f"iterations {first} to {last}"))
+        for name, dropped in zip(SENSITIVITY, (2 * max(design.warmup, 1), len(history) // 2), strict=True):
+            found[name] = _rate(lambda dropped=dropped: _after(history, duration, dropped))
     return found
+
+
+def _after(history: History, duration: str, dropped: int) -> Rate:
+    return rate(history, duration, retained(history, duration, dropped).rows, f"iterations after {dropped}")
 
 
 def rows_between(history: History, duration: str, first: int, last: int) -> NDArray[np.int64]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tachograph.attempt import RUN
 from tachograph.errors import TachographError
 from tachograph.evidence.history import History, read_history
-from tachograph.files import read_json
+from tachograph.files import PLAIN_PATH, read_json
 from tachograph.integrity import damage
 from tachograph.judging import history_spec
 from tachograph.layout import StudyFolder
@@ -88,6 +88,23 @@ def read_sealed(folder: StudyFolder) -> SealedStudy:
     return SealedStudy(folder, registration, study, trainer, planned, state, read_json(folder.machine), runs)
 
 
+def with_first_attempts(sealed: SealedStudy) -> SealedStudy | None:
+    """The study as it would be had nothing been discarded: the first valid attempt of each run, by the same plan.
+
+    None if those are the attempts that count anyway.
+    """
+    first = {}
+    for run in sealed.planned:
+        tries = sealed.state.attempts.get(run.key, [])
+        attempt = next((one for one in tries if one.validity == "valid" and one.identity == run.identity), None)
+        if attempt:
+            first[run.key] = (run, attempt)
+    if all(key in sealed.runs and sealed.runs[key].attempt is attempt for key, (_, attempt) in first.items()):
+        return None
+    runs = {key: _read_run(run, attempt, sealed.folder, sealed.trainer) for key, (run, attempt) in first.items()}
+    return replace(sealed, runs=runs)
+
+
 def check_published(sealed: SealedStudy) -> None:
     """Raise TachographError if a published target is not the copy of the attempt that counts."""
     for key, run in sealed.runs.items():
@@ -100,15 +117,23 @@ def check_published(sealed: SealedStudy) -> None:
 
 def _read_run(planned: PlannedRun, attempt: Attempt, folder: StudyFolder, trainer: Trainer) -> SealedRun:
     place = folder.path / attempt.folder
+    _refuse_escape(folder, attempt.folder)
     _check(place / RUN, attempt.files[RUN])
     facts = read_json(place / RUN)
     result = facts["result"]
     if result not in attempt.files or facts["files"].get(result) != attempt.files[result]:
         raise TachographError(f"{place / RUN}: it names another SHA-256 for {result} than the ledger; they are no pair")
+    _refuse_escape(folder, result)
     path = place / result
     _check(path, attempt.files[result])
     history = read_history(path, history_spec(trainer.history)) if planned.trains else None
     return SealedRun(planned, attempt, facts, path, history)
+
+
+def _refuse_escape(folder: StudyFolder, name: str) -> None:
+    """A record comes from anywhere: its paths must stay inside of it."""
+    if not PLAIN_PATH.fullmatch(name):
+        raise TachographError(f"{folder.ledger}: found the path {name!r}, expected a plain one inside of the study")
 
 
 def _check(path: Path, expected: str) -> None:

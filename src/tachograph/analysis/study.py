@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from tachograph.analysis import conditions, execution, factors, rates, stages, verdicts
 from tachograph.analysis import curves as curve_section
-from tachograph.analysis import execution, factors, rates, stages, verdicts
 from tachograph.analysis.deviations import deviations
 from tachograph.analysis.endings import endings
 from tachograph.analysis.notmeasured import not_measured
-from tachograph.analysis.sealed import SealedStudy, read_sealed
+from tachograph.analysis.sealed import SealedStudy, read_sealed, with_first_attempts
 from tachograph.layout import StudyFolder
 from tachograph.preflightcheck import preflight
 from tachograph.registration import current
@@ -39,24 +39,37 @@ def sections(sealed: SealedStudy) -> dict[str, Any]:
         "attempts": execution.attempts(sealed),
         "runs": runs,
         "factors": factors.factors(sealed, runs),
-        "placebo": factors.placebo(sealed, runs),
         "baseline": factors.baseline(sealed, series),
         "stages": stages.stages(sealed),
         "component": stages.component(sealed),
         "curves": curve_section.curves(sealed),
         "repeat": curve_section.repeat(sealed),
+        "steadiness": conditions.steadiness(sealed),
+        "costs": conditions.costs(sealed),
         "endings": endings(sealed),
         "preflight": preflight(sealed),
         "order": execution.order(sealed),
         "time": execution.time(sealed),
         "series": {"rates": series, "curves": curve_section.curve_series(sealed)},
     }
+    found["first_attempts"] = first_attempts(sealed)
+    found["placebo"] = conditions.placebo(sealed, runs, found["factors"])
+    found["drift"] = conditions.drift(sealed, runs, found["order"])
+    found["reservations"] = conditions.reservations(found)
     found["curve_verdicts"] = verdicts.curve_verdicts(sealed)
     found["prediction"] = verdicts.prediction(sealed, found["factors"], runs)
     found["deviations"] = deviations(sealed, runs, found["order"], found["stages"])
     found["not_measured"] = not_measured(sealed, found)
     found["status"] = "complete" if found["counts"]["counted"] == found["counts"]["planned"] else "incomplete"
     return found
+
+
+def first_attempts(sealed: SealedStudy) -> list[dict[str, Any]]:
+    """The headline factors with the first valid attempt of every run, where a discard made another one count."""
+    earlier = with_first_attempts(sealed)
+    if earlier is None:
+        return []
+    return [one for one in factors.factors(earlier, rates.run_rows(earlier)) if one["headline"]]
 
 
 def registration(sealed: SealedStudy) -> dict[str, Any]:

@@ -16,6 +16,8 @@ def result(record: Record) -> str:
     sentences = [_headline(record, one) for one in record["factors"] if one["headline"]]
     if not sentences:
         sentences = ["This study has one arm, so it compares nothing; its rates are below."]
+    if record["reservations"] and record["factors"]:
+        sentences.append(f"**PROVISIONAL**: {'; '.join(text(one) for one in record['reservations'])}.")
     sentences += [
         f"Curves of {text(one['arm'])}: **{one['verdict']}** ({text(one['sentence'])})."
         for one in record["curve_verdicts"]

@@ -6,10 +6,9 @@ import re
 from pathlib import Path
 
 from tachograph.errors import TachographError
-from tachograph.files import sha256_file, write_text
+from tachograph.files import PLAIN_PATH, sha256_file, write_text
 
 MANIFEST = "SHA256SUMS"
-PLAIN_PATH = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
 _LINE = re.compile(r"([0-9a-f]{64})  (\S+)")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tachograph.record import head, speed, trust
+from tachograph.record import head, reliability, speed, trust
 from tachograph.record.markdown import text
 
 Record = dict[str, Any]
@@ -27,6 +27,8 @@ def page(record: Record) -> str:
         speed.throughput(record),
         "## Factors",
         speed.factors(record),
+        "## Can they be relied on",
+        reliability.reliability(record) if record["factors"] else "There is no factor.",
         "## Matched curves",
         trust.curves(record),
         "## Preflight",
