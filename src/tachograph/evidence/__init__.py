@@ -5,8 +5,9 @@ Reading: ``history`` (what a trainer wrote, and what is wrong with it) over ``li
 Counting: ``gates`` (does a run count?), ``plausible`` (can a rate be true?).
 Speed: ``throughput``, ``interval``, ``warmup``, ``order``; second to them ``withinrun``, ``drift``,
 ``placebo``, ``bestof``, ``contention``, ``cost``.
-Where time goes: ``profile`` and ``stages`` (of a step), ``phases`` (of an iteration), ``overlap``, ``amdahl``.
-Learning: ``curves``, ``difference`` (test D), ``equivalence`` (test E), ``envelope``, ``convergence``, ``parity``.
+Where time goes: ``profile``, ``stages`` (of a step), ``phases`` (of an iteration), ``overlap``, ``amdahl``.
+Learning: ``curves``, ``difference`` (test D), ``equivalence`` (test E), ``envelope``, ``convergence``,
+``parity``.
 Words: ``verdicts``, ``decision``, ``candidates``, ``design`` (what a plan can decide), ``judging``.
 Randomness: ``randomness`` (a generator that a reader of the record can draw from again).
 """
