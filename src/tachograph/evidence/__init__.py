@@ -1,4 +1,13 @@
-"""From raw histories to the decision: reading, gates, throughput, stages, curves, verdicts.
+"""From raw histories to the decision. Functions take data and return data; only ``history`` opens a file.
 
-Every function here takes data and returns data; nothing but :mod:`tachograph.evidence.history` opens a file.
+Reading: ``history`` (what a trainer wrote, and what is wrong with it) over ``lines``, ``jsonl``, ``csvrows``,
+``logrows``, ``sparserows``, ``columns``, ``sessions``, ``clocks`` and ``findings``; ``ingest`` reports it.
+Counting: ``gates`` (does a run count?), ``plausible`` (can a rate be true?).
+Speed: ``throughput``, ``interval``, ``warmup``, ``order``; second to them ``withinrun``, ``drift``,
+``placebo``, ``bestof``, ``contention``, ``cost``.
+Where time goes: ``profile``, ``stages`` (of a step), ``phases`` (of an iteration), ``overlap``, ``amdahl``.
+Learning: ``curves``, ``difference`` (test D), ``equivalence`` (test E), ``envelope``, ``convergence``,
+``parity``.
+Words: ``verdicts``, ``decision``, ``candidates``, ``design`` (what a plan can decide), ``judging``.
+Randomness: ``randomness`` (a generator that a reader of the record can draw from again).
 """

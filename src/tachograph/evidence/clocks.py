@@ -34,14 +34,14 @@ def check_clocks(
     ``monotonic`` and ``wall`` are clock readings in seconds, ``cumulative`` raw second counters.
     """
     ok = np.ones(len(line), dtype=bool)
+    elapsed = _differences(monotonic, segment)
     with np.errstate(invalid="ignore"):
         for name, seconds in durations.items():
             others = [other for key, other in durations.items() if key != name]
-            elapsed = _differences(monotonic, segment)
             ok &= _not_negative(name, seconds, line, findings)
             ok &= _within_elapsed(name, seconds, elapsed, line, findings)
             ok &= _no_jump(name, seconds, others, elapsed, line, segment, findings)
-        _tell_wall_steps(_differences(monotonic, segment), _differences(wall, segment), line, findings)
+        _tell_wall_steps(elapsed, _differences(wall, segment), line, findings)
     for counter in cumulative:
         if len(counter) > 1 and np.all(counter == np.floor(counter)) and counter.any():
             findings.add(

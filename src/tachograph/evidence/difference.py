@@ -18,7 +18,7 @@ EXACT_LIMIT = 10_000
 RANDOM_LABELINGS = 9_999
 _SD_FLOOR = 1e-12
 _TIE = 1e-9  # relative: sums in another order differ in the last digits
-_CHUNK = 256  # labelings at a time
+_CELLS = 4_000_000  # of labelings × columns at a time, which bounds the memory
 
 
 @dataclass(frozen=True)
@@ -74,18 +74,19 @@ def difference_test(
     _, metrics, iterations = curves.reference.shape
     floor = np.full(metrics, _SD_FLOOR) if resolution is None else np.maximum(resolution, _SD_FLOOR)
     floor = np.repeat(floor, iterations)
+    chunk = min(256, max(1, _CELLS // len(floor)))
     if use_sign_flips(curves.paired, curves.k, alpha):
         values = (curves.fast - curves.reference).reshape(curves.k, -1)
         scale = np.maximum(np.sqrt((values**2).mean(axis=0)), floor)
         count = 2**curves.k
-        weights = _signs(curves.k, count, rng)
+        weights = _signs(curves.k, count, rng, chunk)
         lowest, method = p_min_paired(curves.k), "sign flips of paired runs"
     else:
         values = np.concatenate([curves.reference, curves.fast]).reshape(curves.k + curves.m, -1)
         values = values - values[0]  # weights sum to 0; columns that are equal in all runs become exact zeros
         scale = np.maximum(values.std(axis=0, ddof=1), floor)
         count = comb(curves.k + curves.m, curves.m)
-        weights = _labels(curves.k, curves.m, count, rng)
+        weights = _labels(curves.k, curves.m, count, rng, chunk)
         lowest = p_min_unpaired(curves.k, curves.m)
         method = "relabelling of paired runs (conservative)" if curves.paired else "relabelling of runs"
     if count > EXACT_LIMIT:
@@ -95,8 +96,8 @@ def difference_test(
     standardised = (values / scale)[:, present]
     observed: Floats | None = None
     exceeding = 0
-    for chunk in weights:
-        found = np.abs(chunk @ standardised)
+    for part in weights:
+        found = np.abs(part @ standardised)
         if observed is None:
             observed = found[0]
         exceeding += int((found.max(axis=1) >= observed.max() * (1 - _TIE)).sum())
@@ -113,7 +114,7 @@ def difference_test(
     )
 
 
-def _labels(k: int, m: int, count: int, rng: np.random.Generator) -> Iterator[Floats]:
+def _labels(k: int, m: int, count: int, rng: np.random.Generator, chunk: int) -> Iterator[Floats]:
     """Weights (chunk, k+m) that give mean fast - mean reference; the observed labeling comes first."""
     n = k + m
     if count <= EXACT_LIMIT:
@@ -121,18 +122,18 @@ def _labels(k: int, m: int, count: int, rng: np.random.Generator) -> Iterator[Fl
     else:
         shuffled = rng.permuted(np.tile(np.arange(n), (RANDOM_LABELINGS, 1)), axis=1)[:, :m]
         chosen = np.concatenate([[np.arange(k, n)], shuffled])
-    for start in range(0, len(chosen), _CHUNK):
-        part = chosen[start : start + _CHUNK]
+    for start in range(0, len(chosen), chunk):
+        part = chosen[start : start + chunk]
         weights = np.full((len(part), n), -1 / k)
         np.put_along_axis(weights, part, 1 / m, axis=1)
         yield weights
 
 
-def _signs(n: int, count: int, rng: np.random.Generator) -> Iterator[Floats]:
+def _signs(n: int, count: int, rng: np.random.Generator, chunk: int) -> Iterator[Floats]:
     """Weights (chunk, n) of ±1/n; the observed signs come first."""
     if count <= EXACT_LIMIT:
         signs = 1 - 2 * ((np.arange(count)[:, None] >> np.arange(n)) & 1)
     else:
         signs = np.concatenate([np.ones((1, n)), rng.choice([-1, 1], (RANDOM_LABELINGS, n))])
-    for start in range(0, len(signs), _CHUNK):
-        yield signs[start : start + _CHUNK] / n
+    for start in range(0, len(signs), chunk):
+        yield signs[start : start + chunk] / n

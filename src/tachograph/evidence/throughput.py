@@ -65,7 +65,7 @@ def retained(history: History, duration: str, warmup: int, window: str | None = 
             "compilation": history.is_compile,
             "evaluation": history.is_evaluation,
             "clock": ~history.clock_ok,
-            "missing": ~((seconds > 0) & (history.work > 0)),
+            "missing": ~((seconds >= 0) & (history.work > 0)),  # 0 s is what a coarse clock shows
         }
     keep = np.ones(n, dtype=bool)
     left_out = {}
@@ -95,7 +95,7 @@ def rate(history: History, duration: str, rows: NDArray[np.int64], window: str) 
 def whole_run(history: History, duration: str) -> Rate:
     """The rate over every row with a possible duration, warm-up and evaluations included."""
     with np.errstate(invalid="ignore"):
-        rows = np.flatnonzero(history.clock_ok & (history.durations[duration] > 0) & (history.work > 0))
+        rows = np.flatnonzero(history.clock_ok & (history.durations[duration] >= 0) & (history.work > 0))
     return rate(history, duration, rows, "whole run")
 
 
@@ -138,6 +138,7 @@ def sensitivity(history: History, duration: str, warmup: int) -> list[Rate]:
 class RunRates:
     """All rates of one run: ``steady`` by duration (stage factors), ``whole`` by duration, ``end_to_end``.
 
+    A stage that took no time at all has no rate and is absent.
     ``left_out`` counts the rows that the steady rate of the iteration leaves out, by reason; ``enough``
     whether the retained ones suffice. ``sensitivity`` holds the iteration's rate over other windows.
     """
@@ -155,20 +156,23 @@ def run_rates(
 ) -> RunRates:
     """Summarise a valid run; ``iteration`` names the duration of a whole iteration.
 
-    Raises :class:`ThroughputError` as :func:`retained` and :func:`rate` do; only the end-to-end rate may be
-    absent, where a clock step hides how long the run took.
+    Raises :class:`ThroughputError` as :func:`retained` and :func:`rate` do for the iteration; the end-to-end
+    rate is absent where a clock step hides how long the run took.
     """
-    steady = {}
-    for duration in history.durations:
+    steady, whole = {}, {}
+    for duration, seconds in history.durations.items():
+        if duration != iteration and not np.nansum(seconds) > 0:
+            continue
         kept = retained(history, duration, warmup)
         steady[duration] = rate(history, duration, kept.rows, kept.window)
+        whole[duration] = whole_run(history, duration)
     main = retained(history, iteration, warmup)
     total = None
     if total_seconds is not None or history.clock_ok.all():
         total = end_to_end(history, iteration, total_seconds)
     return RunRates(
         steady=steady,
-        whole={duration: whole_run(history, duration) for duration in history.durations},
+        whole=whole,
         end_to_end=total,
         sensitivity=tuple(sensitivity(history, iteration, warmup)),
         left_out=main.left_out,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 RESAMPLES = 2000
+LONGEST = 1000  # longer runs are summed in that many batches, which keeps the memory bounded
 
 
 @dataclass(frozen=True)
@@ -31,19 +32,25 @@ def within_run(
 ) -> WithinRun | None:
     """Circular block bootstrap of (work, seconds) pairs of the retained iterations, shapes (n,).
 
-    Blocks are max(⌈n^(1/3)⌉, ``period``) long. None for fewer than five iterations.
+    Blocks are max(⌈n^(1/3)⌉, ``period``) iterations long. None for fewer than five iterations.
     """
-    n = len(seconds)
-    if n < 5:
+    if len(seconds) < 5:
         return None
+    iterations, tau = len(seconds), autocorrelation_time(seconds / work)
+    size = ceil(iterations / LONGEST)
+    if size > 1:
+        starts_of_batches = np.arange(0, iterations, size)
+        work, seconds = np.add.reduceat(work, starts_of_batches), np.add.reduceat(seconds, starts_of_batches)
+        period = ceil(max(iterations ** (1 / 3), period) / size)
+    n = len(seconds)
     block = min(n, max(ceil(n ** (1 / 3)), period))
     starts = rng.integers(n, size=(RESAMPLES, ceil(n / block)))
     rows = ((starts[:, :, None] + np.arange(block)) % n).reshape(RESAMPLES, -1)[:, :n]
     rates = work[rows].sum(axis=1) / seconds[rows].sum(axis=1)
     tail = (1 - confidence) / 2
     low, high = np.quantile(rates, [tail, 1 - tail])
-    tau = autocorrelation_time(seconds / work)
-    return WithinRun(float((high - low) / 2 / (work.sum() / seconds.sum())), block, tau, n / tau)
+    half_width = float((high - low) / 2 / (work.sum() / seconds.sum()))
+    return WithinRun(half_width, block * size, tau, iterations / tau)
 
 
 def autocorrelation_time(y: Floats) -> float:
@@ -55,14 +62,11 @@ def autocorrelation_time(y: Floats) -> float:
     n, variance = len(y), float(centred @ centred)
     if variance == 0:
         return 1.0
-    total, before = 0.0, np.inf
-    for lag in range(0, n - 1, 2):
-        pair = float(centred[lag:] @ centred[: n - lag] + centred[lag + 1 :] @ centred[: n - lag - 1])
-        pair = min(pair / variance, before)
-        if pair <= 0:
-            break
-        total, before = total + pair, pair
-    return max(1.0, 2 * total - 1)
+    spectrum = np.fft.rfft(centred, 2 * n)  # padded, so that the correlation does not wrap round
+    correlation = np.fft.irfft(np.abs(spectrum) ** 2)[:n] / variance
+    pairs = correlation[: n // 2 * 2].reshape(-1, 2).sum(axis=1)
+    positive = pairs[: int(np.argmax(pairs <= 0))] if (pairs <= 0).any() else pairs
+    return max(1.0, 2 * float(np.minimum.accumulate(positive).sum()) - 1)
 
 
 @dataclass(frozen=True)

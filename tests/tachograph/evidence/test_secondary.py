@@ -40,6 +40,16 @@ def test_within_run_half_width_of_independent_iterations() -> None:
     assert within_run(np.ones(4), np.ones(4), RNG) is None
 
 
+def test_within_run_of_a_very_long_run() -> None:
+    """Half a million iterations are summed in batches: bounded memory, the same precision."""
+    seconds = np.exp(0.02 * np.random.default_rng(3).normal(size=500_000))
+    found = within_run(np.ones(500_000), seconds, RNG)
+    assert found is not None
+    assert found.half_width == pytest.approx(1.96 * 0.02 / np.sqrt(500_000), rel=0.15)
+    assert found.effective == pytest.approx(500_000, rel=0.1)
+    assert found.block >= 80
+
+
 def test_within_run_block_covers_the_period() -> None:
     """The block is at least as long as the data loader's period."""
     found = within_run(np.ones(30), np.ones(30), RNG, period=10)

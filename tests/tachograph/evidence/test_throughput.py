@@ -108,6 +108,15 @@ def test_summary_of_a_run(tmp_path: Path) -> None:
     assert known.value == pytest.approx(50.0)
 
 
+def test_coarse_clock_rows_of_no_time_count(tmp_path: Path) -> None:
+    """Rows of 0 s, as a clock of whole seconds shows them, stay in the sums; no time gives no rate."""
+    data = rows([1.0, 0.0, 1.0, 0.0], c=[0.0] * 4)
+    durations = {"iteration": Counter("d"), "evaluation": Counter("c")}
+    found = run_rates(history(tmp_path, data, durations=durations), warmup=0)
+    assert found.steady["iteration"].value == pytest.approx(2000.0)
+    assert set(found.steady) == {"iteration"}
+
+
 def test_document_000_steps_per_second(tmp_path: Path) -> None:
     """Document 000: 206,848 transitions an iteration; 1024 per 97.31 ms are 10,523/s, per 235.11 ms 4,355."""
     assert 1024 * 202 == 206_848
