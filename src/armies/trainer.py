@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -85,6 +87,22 @@ def make_trainer(preset: Preset, path: CollectPath, seed: int, device_name: str)
     else:
         trainer.attention = attention_that_runs(path.attention, lambda: collector.value_now(collecting))
     return trainer
+
+
+@contextmanager
+def enough_memory(preset: Preset, device_name: str) -> Iterator[None]:
+    """Turn running out of memory inside into an :class:`ArmiesError`."""
+    try:
+        yield
+    except (torch.OutOfMemoryError, MemoryError) as error:
+        reason: Exception = error
+    except RuntimeError as error:
+        if "allocate memory" not in str(error):  # what torch's allocator on the CPU says
+            raise
+        reason = error
+    else:
+        return
+    raise ArmiesError(f"device {device_name} has not enough memory for preset {preset.name}") from reason
 
 
 def device_named(name: str) -> torch.device:
