@@ -107,6 +107,7 @@ def _path(options: argparse.Namespace) -> CollectPath:
 def _train(options: argparse.Namespace) -> None:
     preset, path = preset_named(options.preset), _path(options)
     from armies.train import train
+    from armies.trainer import enough_memory
 
     def report(row: dict[str, Any]) -> None:
         rate = row["steps"] / row["collection_seconds"]
@@ -116,7 +117,9 @@ def _train(options: argparse.Namespace) -> None:
             flush=True,
         )
 
-    train(preset, path, options.iterations, options.out, options.seed, options.device, options.resume, report)
+    out, seed = options.out, options.seed
+    with enough_memory(preset, options.device):
+        train(preset, path, options.iterations, out, seed, options.device, options.resume, report)
 
 
 def _profile(options: argparse.Namespace) -> None:
@@ -125,8 +128,11 @@ def _profile(options: argparse.Namespace) -> None:
         raise ArmiesError("path plain has no stages to time, expected reference, fast or steps of it")
     check_writable(options.out)
     from armies.profile import profile
+    from armies.trainer import enough_memory
 
-    write_json(options.out, profile(preset, path, options.steps, options.device, options.seed))
+    with enough_memory(preset, options.device):
+        result = profile(preset, path, options.steps, options.device, options.seed)
+    write_json(options.out, result)
 
 
 def _engine(options: argparse.Namespace) -> None:

@@ -9,6 +9,7 @@ from torch import Tensor
 from armies.attention import forced_attention
 from armies.engine import PLANES, SUMMARY, Games
 from armies.finite import require_finite
+from armies.fused import FusedNetwork
 from armies.network import MoveNetwork
 from armies.paths import CollectPath
 from armies.policy import forward, log_probabilities, sample
@@ -38,7 +39,7 @@ class Collector:
 
     @torch.no_grad()
     def collect(
-        self, network: MoveNetwork, steps: int, setups: SetupRecord, timer: Timer = NO_TIMER
+        self, network: MoveNetwork | FusedNetwork, steps: int, setups: SetupRecord, timer: Timer = NO_TIMER
     ) -> Rollout:
         """Play ``steps`` plies of every game; games that end restart.
 
@@ -55,7 +56,7 @@ class Collector:
         return rollout
 
     def _step(
-        self, network: MoveNetwork, rollout: Rollout, t: int, setups: SetupRecord, timer: Timer
+        self, network: MoveNetwork | FusedNetwork, rollout: Rollout, t: int, setups: SetupRecord, timer: Timer
     ) -> None:
         with timer.stage("env.observe", "environment"):
             self._observe()
@@ -121,7 +122,7 @@ class Collector:
         return legal if self.path.legal else legal.bool()
 
     @torch.no_grad()
-    def value_now(self, network: MoveNetwork) -> Tensor:
+    def value_now(self, network: MoveNetwork | FusedNetwork) -> Tensor:
         """Probabilities of (loss, tie, win) for the side to move, float32 [B, 3]; plays nothing."""
         self._observe()
         if self.mask is not None:

@@ -20,6 +20,7 @@ from armies.attention import forced_attention
 from armies.checkpoint import read_checkpoint
 from armies.engine import Games
 from armies.errors import ArmiesError
+from armies.fused import FusedNetwork
 from armies.network import MoveNetwork
 from armies.paths import CollectPath, path_named
 from armies.policy import forward
@@ -35,6 +36,7 @@ ARMS = (
     "flash+fp32+legal+table",
     "flash+fp32+legal+table+rows",
     "fast",
+    "fused",
 )
 TOLERANCE = 1e-3  # of a logit
 PLIES_BETWEEN = 7  # between two batches, so that they hold different positions
@@ -65,7 +67,7 @@ def freeze(games: Games, device: torch.device) -> Batch:
 
 
 @torch.no_grad()
-def evaluate(network: MoveNetwork, path: CollectPath, batch: Batch) -> tuple[Tensor, Tensor]:
+def evaluate(network: MoveNetwork | FusedNetwork, path: CollectPath, batch: Batch) -> tuple[Tensor, Tensor]:
     """Policy logits of all legal moves of the batch, flat [M], and value logits [B, 3], both float64."""
     observation = (batch.codes if path.table else batch.planes, batch.summary)
     with forced_attention(path.attention):
@@ -101,11 +103,13 @@ def parity(
                 f"{checkpoint} was written with preset {content['preset']['name']}, expected {preset.name}"
             )
         trainer.network.load_state_dict(content["network"])
-    paths = [path_named(name) for name in arms]
-    networks = {
+    paths = [path for path in map(path_named, arms) if device.type == "cpu" or not path.fused]
+    networks: dict[str, MoveNetwork | FusedNetwork] = {
         number: copy.deepcopy(trainer.network).to(getattr(torch, number))
         for number in ("float64", *{path.collection_dtype(device.type) for path in paths})
     }
+    if device.type == "cpu":
+        networks["fused"] = FusedNetwork(trainer.network)
     totals = {(path.name, name): _Errors() for path in paths for name in _TENSORS}
     rows = 0
     for _ in range(batches):
@@ -115,7 +119,7 @@ def parity(
         exact = evaluate(networks["float64"], reference, batch)
         ours = evaluate(networks["bfloat16"], reference, batch)
         for path in paths:
-            network = networks[path.collection_dtype(device.type)]
+            network = networks["fused" if path.fused else path.collection_dtype(device.type)]
             once, again = evaluate(network, path, batch), evaluate(network, path, batch)
             for name, *tensors in zip(_TENSORS, once, again, exact, ours, strict=True):
                 totals[path.name, name].add(*tensors)

@@ -6,6 +6,7 @@ step. ``ARMIES_COLLECT_PATH`` names the path:
 * ``reference``: the loop as it was: math attention, bf16 collection, planes, the head over all actions;
 * ``plain``: the same numbers from a straight loop without any choice in it, to prove the one above against;
 * ``fast``: all steps of :data:`STEPS`;
+* ``fused``: the same, and the collection's forward pass in compiled kernels, on a CPU only;
 * some of the steps, joined by ``+``: ``flash``, ``flash+fp32``, ``flash+fp32+legal`` …
 
 Imports no torch: one variable must be set before torch is imported (see :func:`prepare_environment`).
@@ -38,6 +39,7 @@ class CollectPath:
     name: str
     steps: frozenset[str]
     plain: bool = False
+    fused: bool = False
 
     @property
     def attention(self) -> str:
@@ -76,13 +78,13 @@ def path_named(name: str) -> CollectPath:
     """The path ``name``; :class:`ArmiesError` when it is not one or its steps do not fit together."""
     if name in ("reference", "plain"):
         return CollectPath(name, frozenset(), plain=name == "plain")
-    if name == "fast":
-        return CollectPath(name, frozenset(STEPS))
+    if name in ("fast", "fused"):
+        return CollectPath(name, frozenset(STEPS), fused=name == "fused")
     steps = name.split("+")
     for step in steps:
         if step not in STEPS:
             raise ArmiesError(
-                f"path is {name!r}, expected reference, plain, fast "
+                f"path is {name!r}, expected reference, plain, fast, fused "
                 f"or steps joined by '+' out of {', '.join(STEPS)}"
             )
     if len(set(steps)) < len(steps):

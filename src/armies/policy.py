@@ -7,12 +7,16 @@ import math
 import torch
 from torch import Tensor
 
+from armies.fused import FusedNetwork
 from armies.network import MoveNetwork
 from armies.paths import CollectPath
 
 
 def forward(
-    network: MoveNetwork, path: CollectPath, observation: tuple[Tensor, Tensor], legal: Tensor
+    network: MoveNetwork | FusedNetwork,
+    path: CollectPath,
+    observation: tuple[Tensor, Tensor],
+    legal: Tensor,
 ) -> tuple[Tensor, Tensor]:
     """Policy logits and value logits [B, 3], in the number format of ``network``.
 
@@ -20,6 +24,8 @@ def forward(
     ``legal``: bool mask [B, A], policy logits [B, A] with illegal actions not masked yet; with a
     path that has ``legal`` it is a list of actions int64 [B, L] padded with -1, and the logits are [B, L].
     """
+    if isinstance(network, FusedNetwork):
+        return network(*observation, legal)
     tokens = network.embed_codes(*observation) if path.table else network.embed_planes(*observation)
     if path.legal:
         return network.legal_actions(tokens, network.legal_moves(legal), path.rows)

@@ -13,6 +13,7 @@ from armies.checkpoint import CHECKPOINT, load_checkpoint, save_checkpoint
 from armies.engine import BATTLELESS_LIMIT, FLAG_CAPTURED, NO_LEGAL_MOVES, PLY_CAP
 from armies.errors import ArmiesError, NonFiniteTrainingError
 from armies.history import HISTORY, drop_iterations_after
+from armies.network import MoveNetwork
 from armies.paths import CollectPath
 from armies.plain import plain_collect
 from armies.presets import Preset
@@ -63,11 +64,7 @@ def run_iteration(trainer: Trainer) -> dict[str, Any]:
     """One iteration of all three phases; its row of the history."""
     preset, path = trainer.preset, trainer.path
     start = _now(trainer)
-    network = trainer.collecting_network()
-    if path.plain:
-        rollout = plain_collect(trainer.games, network, preset.steps, trainer.setups, trainer.sampling)
-    else:
-        rollout = trainer.collector.collect(network, preset.steps, trainer.setups)
+    rollout = _collect(trainer)
     collected = _now(trainer)
     learned = update_moves(
         trainer.network, trainer.optimizer, rollout, preset.learning, path, trainer.shuffle
@@ -88,6 +85,13 @@ def run_iteration(trainer: Trainer) -> dict[str, Any]:
         "iteration_seconds": end - start,
     }
     return _row(trainer, times, rollout, learned, setup_loss)
+
+
+def _collect(trainer: Trainer) -> Rollout:
+    network, steps = trainer.collecting_network(), trainer.preset.steps
+    if trainer.path.plain and isinstance(network, MoveNetwork):
+        return plain_collect(trainer.games, network, steps, trainer.setups, trainer.sampling)
+    return trainer.collector.collect(network, steps, trainer.setups)
 
 
 def _now(trainer: Trainer) -> float:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -11,6 +13,7 @@ from armies.attention import attention_that_runs
 from armies.collect import Collector
 from armies.engine import Games, warm_up
 from armies.errors import ArmiesError
+from armies.fused import FusedNetwork
 from armies.network import MoveNetwork
 from armies.paths import CollectPath
 from armies.presets import Preset
@@ -36,8 +39,10 @@ class Trainer:
     shuffle: torch.Generator  # on the host: order of the minibatches
     iteration: int = 0  # finished iterations
 
-    def collecting_network(self) -> MoveNetwork:
-        """The move network in the number format in which the path collects."""
+    def collecting_network(self) -> MoveNetwork | FusedNetwork:
+        """The move network in the form and number format in which the path collects."""
+        if self.path.fused:
+            return FusedNetwork(self.network)
         number = self.path.collection_dtype(self.device.type)
         if number == "float32":
             return self.network
@@ -47,6 +52,8 @@ class Trainer:
 def make_trainer(preset: Preset, path: CollectPath, seed: int, device_name: str) -> Trainer:
     """A training before its first iteration. The same arguments give the same training."""
     device = device_named(device_name)
+    if path.fused and device.type != "cpu":
+        raise ArmiesError(f"path fused computes on a CPU only, found device {device_name!r}")
     torch.manual_seed(seed)
     variant = preset.board
     warm_up(variant)
@@ -74,8 +81,28 @@ def make_trainer(preset: Preset, path: CollectPath, seed: int, device_name: str)
     trainer.setups.write_next(games, setup_network, sampling)
     collector, collecting = trainer.collector, trainer.collecting_network()
     attention_that_runs(path.update_attention(device.type), lambda: collector.value_now(network))
-    trainer.attention = attention_that_runs(path.attention, lambda: collector.value_now(collecting))
+    if path.fused:
+        collector.value_now(collecting)  # compiles the kernels before anything is timed
+        trainer.attention = "fused"
+    else:
+        trainer.attention = attention_that_runs(path.attention, lambda: collector.value_now(collecting))
     return trainer
+
+
+@contextmanager
+def enough_memory(preset: Preset, device_name: str) -> Iterator[None]:
+    """Turn running out of memory inside into an :class:`ArmiesError`."""
+    try:
+        yield
+    except (torch.OutOfMemoryError, MemoryError) as error:
+        reason: Exception = error
+    except RuntimeError as error:
+        if "allocate memory" not in str(error):  # what torch's allocator on the CPU says
+            raise
+        reason = error
+    else:
+        return
+    raise ArmiesError(f"device {device_name} has not enough memory for preset {preset.name}") from reason
 
 
 def device_named(name: str) -> torch.device:

@@ -98,6 +98,40 @@ def update_moves(
     filters. A lean path filters first, and takes the old policy as it was collected if that was in float32.
     """
     device = rollout.choices.device
+    with forced_attention(path.update_attention(device.type)):
+        kept, threshold = _keep_transitions(network, rollout, config, path)
+        totals = np.zeros(3)
+        steps = 0
+        for rows in minibatches(len(kept.index), config, shuffle, device):
+            losses = _losses(network, rollout, path, kept.take(rows), config.clip)
+            _gradient_step(network, optimizer, losses.total(config), config.max_gradient_norm)
+            totals += [loss.item() for loss in (losses.policy, losses.value, losses.entropy)]
+            steps += 1
+    require_finite_parameters("move network", network)
+    means = [None] * 3 if steps == 0 else [float(total) / steps for total in totals]
+    return UpdateReport(len(kept.index), threshold, *means)
+
+
+@dataclass(frozen=True)
+class KeptTransitions:
+    """What the filter kept, K transitions."""
+
+    index: Tensor  # int64 [K]: flat numbers in the rollout
+    old_log_probs: Tensor  # float32 [K, M]: the policy that collected them
+    advantages: Tensor  # float32 [K], scaled to a root mean square of 1
+    targets: Tensor  # float32 [K, 3]
+
+    def take(self, rows: Tensor) -> KeptTransitions:
+        return KeptTransitions(
+            self.index[rows], self.old_log_probs[rows], self.advantages[rows], self.targets[rows]
+        )
+
+
+def _keep_transitions(
+    network: MoveNetwork, rollout: Rollout, config: LearningConfig, path: CollectPath
+) -> tuple[KeptTransitions, float]:
+    """The transitions that pass the filter, and its threshold."""
+    device = rollout.choices.device
     advantages, targets = advantages_and_targets(
         rollout.values.cpu().numpy(),
         rollout.acting,
@@ -108,30 +142,17 @@ def update_moves(
     )
     kept, threshold = keep(advantages, config.keep_quantile, config.keep_floor)
     index = torch.from_numpy(kept).to(device)
+    if path.keeps_policy(device.type):
+        old_log_probs = collected_policy(rollout, index)
+    elif path.lean:
+        old_log_probs = recompute_policy(network, rollout, path, index)
+    else:
+        every = torch.arange(advantages.size, device=device)
+        old_log_probs = recompute_policy(network, rollout, path, every)[index]
     kept_advantages = torch.from_numpy(advantages.ravel()[kept]).to(device)
     kept_advantages /= kept_advantages.square().mean().sqrt().clamp(min=config.keep_floor)
     kept_targets = torch.from_numpy(targets.reshape(-1, 3)[kept]).to(device)
-    totals = np.zeros(3)
-    steps = 0
-    with forced_attention(path.update_attention(device.type)):
-        if path.keeps_policy(device.type):
-            old_log_probs = collected_policy(rollout, index)
-        elif path.lean:
-            old_log_probs = recompute_policy(network, rollout, path, index)
-        else:
-            every = torch.arange(advantages.size, device=device)
-            old_log_probs = recompute_policy(network, rollout, path, every)[index]
-        for rows in minibatches(len(kept), config, shuffle, device):
-            losses = _losses(
-                network, rollout, path, config, index[rows], old_log_probs[rows],
-                kept_advantages[rows], kept_targets[rows],
-            )  # fmt: skip
-            _gradient_step(network, optimizer, losses.total(config), config.max_gradient_norm)
-            totals += [loss.item() for loss in (losses.policy, losses.value, losses.entropy)]
-            steps += 1
-    require_finite_parameters("move network", network)
-    means = [None] * 3 if steps == 0 else [float(total) / steps for total in totals]
-    return UpdateReport(len(kept), threshold, *means)
+    return KeptTransitions(index, old_log_probs, kept_advantages, kept_targets), threshold
 
 
 def collected_policy(rollout: Rollout, index: Tensor) -> Tensor:
@@ -167,24 +188,16 @@ def minibatches(
 
 
 def _losses(
-    network: MoveNetwork,
-    rollout: Rollout,
-    path: CollectPath,
-    config: LearningConfig,
-    index: Tensor,
-    old_log_probs: Tensor,
-    advantages: Tensor,
-    targets: Tensor,
+    network: MoveNetwork, rollout: Rollout, path: CollectPath, kept: KeptTransitions, clip: float
 ) -> Losses:
-    """The losses of the transitions ``index``; the other tensors hold their rows."""
-    observation, legal, choices = rollout.select(index)
+    """The losses of one minibatch."""
+    observation, legal, choices = rollout.select(kept.index)
     logits, value_logits = forward(network, path, observation, legal)
     log_probs = log_probabilities(logits, legal)
-    columns = log_probs.shape[1]
+    old_log_probs = kept.old_log_probs[:, : log_probs.shape[1]]  # lists are padded to the minibatch's longest
     return ppo_losses(
-        log_probs, value_logits, old_log_probs[:, :columns], is_legal(legal), choices, advantages, targets,
-        config.clip,
-    )  # fmt: skip
+        log_probs, value_logits, old_log_probs, is_legal(legal), choices, kept.advantages, kept.targets, clip
+    )
 
 
 def _gradient_step(

@@ -108,6 +108,37 @@ def test_nan_is_exit_code_3(capsys, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
+    "error",
+    [
+        torch.OutOfMemoryError("HIP"),
+        MemoryError(),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory"),
+    ],
+)
+def test_device_without_memory_enough(capsys, tmp_path, monkeypatch, error):
+    """Running out of memory, on either kind of device, is one sentence with device and preset."""
+
+    def run_out(*_):
+        raise error
+
+    monkeypatch.setattr("armies.train.run_iteration", run_out)
+    assert failure(capsys, *train_arguments(tmp_path)) == (
+        "armies: error: device cpu has not enough memory for preset tiny"
+    )
+
+
+def test_other_errors_are_not_taken_for_lack_of_memory(tmp_path, monkeypatch):
+    """A fault of the program stays a traceback."""
+
+    def fail(*_):
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr("armies.train.run_iteration", fail)
+    with pytest.raises(RuntimeError, match="a fault"):
+        main([str(argument) for argument in train_arguments(tmp_path)])
+
+
+@pytest.mark.parametrize(
     ("change", "sentence"),
     [
         ({"network": NetworkConfig(18, 4, 1, 2)}, "width 18 is not divisible by 4 heads"),

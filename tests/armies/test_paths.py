@@ -40,7 +40,7 @@ def test_steps_can_be_chosen_one_by_one():
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("quick", "path is 'quick', expected reference, plain, fast or steps"),
+        ("quick", "path is 'quick', expected reference, plain, fast, fused or steps"),
         ("flash+", r"path is 'flash\+', expected"),
         ("flash+flash", "names a step twice"),
         ("flash+rows", "has rows without legal"),

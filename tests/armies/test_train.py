@@ -76,7 +76,7 @@ def test_history_has_every_key_and_consistent_numbers(tmp_path):
         assert (row["attention"], row["device"], row["path"]) == ("math", "cpu", "reference")
 
 
-@pytest.mark.parametrize("path", ["plain", "reference", "fast"])
+@pytest.mark.parametrize("path", ["plain", "reference", "fast", "fused"])
 def test_resumed_training_is_the_uninterrupted_one(tmp_path, path):
     """Stopping after two of five iterations and resuming gives the same history and the same weights."""
     whole = run(tmp_path / "whole", path, iterations=5)
@@ -125,7 +125,12 @@ def test_existing_history_is_not_touched(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("path", "tensor"), [("reference", "policy log-probabilities"), ("fast", "policy log-probabilities")]
+    ("path", "tensor"),
+    [
+        ("reference", "policy log-probabilities"),
+        ("fast", "policy log-probabilities"),
+        ("fused", "policy log-probabilities"),
+    ],
 )
 def test_nan_weight_stops_collection(tmp_path, monkeypatch, path, tensor):
     """A NaN in the network stops the run in that iteration; the message names tensor and iteration."""

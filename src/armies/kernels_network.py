@@ -1,0 +1,231 @@
+"""The move network as compiled kernels: one game after the other, each in buffers that fit in a core's cache.
+
+The function is that of :class:`armies.network.MoveNetwork`, with the last block on needed rows only; that
+class is the slow twin the tests compare with. Activations are stored as [C, T], channels first, so that inner
+loops run over tokens, which lie side by side and fill whole vectors. Products of matrices are left to BLAS.
+
+``fastmath`` allows sums to be reordered, which vectors need; NaN and infinities keep their meaning. A game's
+result depends on that game alone, so it is the same on any number of threads.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit, prange
+from numpy.typing import NDArray
+
+from armies import kernel_cache  # noqa: F401  (before any kernel)
+
+FAST = {"reassoc", "contract", "nsz", "arcp"}
+EPSILON = np.float32(1e-5)  # of torch's LayerNorm
+
+Floats = NDArray[np.float32]
+
+
+class Weights(NamedTuple):
+    """Weights of a move network, float32. L blocks, F feed-forward channels, N cells, T tokens."""
+
+    heads: int
+    token_of_cell: NDArray[np.int64]  # [cells], 0 where no token is
+    sources: NDArray[np.int64]  # [A], tokens
+    targets: NDArray[np.int64]  # [A], tokens
+    pieces: Floats  # [codes, C]
+    history: Floats  # [codes, C]
+    fixed: Floats  # [C, T]: value token, positions, registers
+    summarise: Floats  # [C, SUMMARY]
+    attention_gain: Floats  # [L, C]
+    attention_shift: Floats  # [L, C]
+    query_key_value: Floats  # [L, 3 C, C]
+    output: Floats  # [L, C, C]
+    feed_gain: Floats  # [L, C]
+    feed_shift: Floats  # [L, C]
+    expand: Floats  # [L, F, C]
+    contract: Floats  # [L, C, F]
+    final_gain: Floats  # [C]
+    final_shift: Floats  # [C]
+    query: Floats  # [C, C]
+    key: Floats  # [C, C]
+    value: Floats  # [3, C]
+    value_shift: Floats  # [3]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def normalise(x, gain, shift, out):  # type: ignore[no-untyped-def]
+    """LayerNorm over the channels of x [C, T] into out [C, T]."""
+    C, T = x.shape
+    mean = np.zeros(T, np.float32)
+    scale = np.zeros(T, np.float32)
+    for c in range(C):
+        for t in range(T):
+            mean[t] += x[c, t]
+    for t in range(T):
+        mean[t] /= np.float32(C)
+    for c in range(C):
+        for t in range(T):
+            scale[t] += (x[c, t] - mean[t]) * (x[c, t] - mean[t])
+    for t in range(T):
+        scale[t] = np.float32(1) / math.sqrt(scale[t] / np.float32(C) + EPSILON)
+    for c in range(C):
+        for t in range(T):
+            out[c, t] = (x[c, t] - mean[t]) * scale[t] * gain[c] + shift[c]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def exponential(x):  # type: ignore[no-untyped-def]
+    """exp(x) of a float32 in [-87, 0], within 2e-7 of it; below -87 it stays at exp(-87).
+
+    Cody and Waite's reduction to |f| ≤ ln 2 / 2, then a polynomial (Cephes, expf). Unlike ``math.exp`` it is
+    made of operations that vectors have.
+    """
+    x = max(x, np.float32(-87))
+    k = np.float32(math.floor(x * np.float32(1.44269504) + np.float32(0.5)))
+    f = x - k * np.float32(0.693359375) + k * np.float32(2.12194440e-4)
+    p = np.float32(1.9875691500e-4)
+    p = p * f + np.float32(1.3981999507e-3)
+    p = p * f + np.float32(8.3334519073e-3)
+    p = p * f + np.float32(4.1665795894e-2)
+    p = p * f + np.float32(1.6666665459e-1)
+    p = p * f + np.float32(5.0000001201e-1)
+    p = p * f * f + f + np.float32(1)
+    power_of_two = np.int32((np.int32(k) + np.int32(127)) << np.int32(23))  # the bits of 2^k
+    return p * power_of_two.view(np.float32)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def attend(query, key, value, heads, out):  # type: ignore[no-untyped-def]
+    """Softmax attention of every head: query [C, R], key and value [C, T] -> out [C, R]."""
+    C, R = query.shape
+    T = key.shape[1]
+    D = C // heads
+    scores = np.empty((T, R), np.float32)
+    largest = np.empty(R, np.float32)
+    total = np.empty(R, np.float32)
+    query *= np.float32(1) / np.float32(math.sqrt(D))
+    for first in range(0, C, D):
+        head = slice(first, first + D)
+        np.dot(key[head].T, query[head], scores)
+        largest[:] = scores[0]
+        for t in range(1, T):
+            for r in range(R):
+                largest[r] = max(largest[r], scores[t, r])
+        total[:] = 0
+        for t in range(T):
+            for r in range(R):
+                scores[t, r] = exponential(scores[t, r] - largest[r])
+            for r in range(R):
+                total[r] += scores[t, r]
+        np.dot(value[head], scores, out[head])
+        for c in range(first, first + D):
+            for r in range(R):
+                out[c, r] /= total[r]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def block(w, layer, x, rows):  # type: ignore[no-untyped-def]
+    """One transformer block on x [C, T]: the columns ``rows`` (int64 [R]) of its result, [C, R]."""
+    C = x.shape[0]
+    normed = np.empty(x.shape, np.float32)
+    normalise(x, w.attention_gain[layer], w.attention_shift[layer], normed)
+    key_value = np.dot(w.query_key_value[layer, C:], normed)
+    needed = take_columns(normed, rows)
+    query = np.dot(w.query_key_value[layer, :C], needed)
+    attend(query, key_value[:C], key_value[C:], w.heads, needed)
+    out = take_columns(x, rows)
+    out += np.dot(w.output[layer], needed)
+    normalise(out, w.feed_gain[layer], w.feed_shift[layer], needed)
+    hidden = np.maximum(np.dot(w.expand[layer], needed), np.float32(0))
+    out += np.dot(w.contract[layer], hidden)
+    return out
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def take_columns(x, columns):  # type: ignore[no-untyped-def]
+    """x [C, T], columns int64 [R] -> [C, R]"""
+    out = np.empty((x.shape[0], columns.size), np.float32)
+    for c in range(x.shape[0]):
+        for r in range(columns.size):
+            out[c, r] = x[c, columns[r]]
+    return out
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def embed(w, codes, summary):  # type: ignore[no-untyped-def]
+    """Codes uint8 [cells, 2] and summary uint8 [SUMMARY] of a game -> its tokens [C, T]."""
+    x = w.fixed.copy()
+    for cell in range(w.token_of_cell.size):
+        t = w.token_of_cell[cell]
+        if t > 0:
+            pieces, history = w.pieces[codes[cell, 0]], w.history[codes[cell, 1]]
+            for c in range(x.shape[0]):
+                x[c, t] += pieces[c] + history[c]
+    for c in range(x.shape[0]):
+        for i in range(summary.size):
+            x[c, 0] += w.summarise[c, i] * np.float32(summary[i])
+    return x
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def needed_rows(w, actions, T):  # type: ignore[no-untyped-def]
+    """The value token, sources and targets of the legal ``actions`` (int64 [L], -1 is padding), ascending.
+
+    Returns rows int64 [R], filled with 0 to a multiple of 16, and position int64 [T]: a token's place in it.
+    """
+    needed = np.zeros(T, np.bool_)
+    needed[0] = True
+    for action in actions:
+        if action >= 0:
+            needed[w.sources[action]] = True
+            needed[w.targets[action]] = True
+    count = 0
+    position = np.zeros(T, np.int64)
+    rows = np.zeros((needed.sum() + 15) // 16 * 16, np.int64)
+    for t in range(T):
+        if needed[t]:
+            rows[count] = t
+            position[t] = count
+            count += 1
+    return rows, position
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def evaluate_game(w, codes, summary, actions, logits, value):  # type: ignore[no-untyped-def]
+    """Policy logits of the legal ``actions`` (int64 [L], padded with -1) and value logits of one game.
+
+    Writes ``logits`` float32 [L], -inf on padding, and ``value`` float32 [3].
+    """
+    x = embed(w, codes, summary)
+    C, T = x.shape
+    layers = w.expand.shape[0]
+    every = np.arange(T)
+    for layer in range(layers - 1):
+        x = block(w, layer, x, every)
+    rows, position = needed_rows(w, actions, T)
+    x = block(w, layers - 1, x, rows)
+    R = rows.size
+    normed = np.empty((C, R), np.float32)
+    normalise(x, w.final_gain, w.final_shift, normed)
+    query, key = np.dot(w.query, normed), np.dot(w.key, normed)
+    scale = np.float32(1) / np.float32(math.sqrt(C))
+    for move in range(actions.size):
+        logits[move] = -np.inf
+        if actions[move] >= 0:
+            source, target = position[w.sources[actions[move]]], position[w.targets[actions[move]]]
+            total = np.float32(0)
+            for c in range(C):
+                total += query[c, source] * key[c, target]
+            logits[move] = total * scale
+    for k in range(3):
+        total = w.value_shift[k]
+        for c in range(C):
+            total += w.value[k, c] * normed[c, 0]
+        value[k] = total
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, parallel=True)
+def evaluate_games(w, codes, summaries, actions, logits, values):  # type: ignore[no-untyped-def]
+    """:func:`evaluate_game` for B games: codes [B, cells, 2] … values [B, 3]."""
+    for game in prange(codes.shape[0]):
+        evaluate_game(w, codes[game], summaries[game], actions[game], logits[game], values[game])
