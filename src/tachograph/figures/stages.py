@@ -41,6 +41,8 @@ def draw_stages(analysis: dict[str, Any]) -> Drawing:
                 )
                 text = f"{time['ms_per_step']:#.3g} ms, {time['share']:.1%}"
                 axes.text(time["ms_per_step"] + 0.01 * longest, y, text, va="center", fontsize=7)
+        if not rows:
+            axes.text(0.5, 0.5, section["reason"], ha="center", va="center", transform=axes.transAxes, wrap=True)
         axes.set_yticks(range(len(rows)), [row["stage"] for row in rows])
         axes.invert_yaxis()
         axes.set_xlim(0, longest * 1.22)
@@ -48,5 +50,6 @@ def draw_stages(analysis: dict[str, Any]) -> Drawing:
         axes.set_xlabel("milliseconds per step (instrumented), share of the arm's step beside each bar")
         steps = ", ".join(sorted({str(count) for count in section["steps"].values()}))
         axes.set_title(title(analysis, f"Where a step's time goes: stage profile over {steps} steps"), loc="left")
-        axes.legend(loc="lower right")
+        if rows:
+            axes.legend(loc="lower right")
     return Drawing(figure)

@@ -226,7 +226,7 @@ def factors(record: Record) -> str:
         about += f"; the interval is a {confidence:.0%} t interval on the logarithms"
     profile = [
         f"{_factor(value)} on the instrumented profiles ({text(arm)})"
-        for arm, value in record["stages"].get("factors", {}).items()
+        for arm, value in record["stages"]["factors"].items()
     ]
     parts = [f"{about}.", table(headers, rows, right=(3, 5)), _blocks(record), _first_attempts(record)]
     parts += [f"For comparison: {'; '.join(profile)}."] if profile else []
