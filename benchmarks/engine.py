@@ -119,7 +119,7 @@ def print_peers(variant: Variant, threads: int, repeats: int, clock: Clock) -> N
     plain = PlainPython(variant)
     peer = TorchGames(variant, torch.from_numpy(games.setups.copy()))
     timed = {
-        "plain Python, 1 game": (lambda steps: plain.seconds(steps, clock), 300, 1),
+        "plain Python, 1 game": (lambda steps: plain.seconds(steps, clock), 3000, 1),
         f"torch, {GAMES} games": (lambda steps: torch_seconds(peer, steps, clock), 5, GAMES),
         f"armies.engine, {GAMES} games": (
             lambda steps: engine_seconds(games, mask, steps, clock),
@@ -144,7 +144,7 @@ def print_growth(variant: Variant, threads: int, repeats: int, clock: Clock) -> 
     """The table of cost against the number of games."""
     print(f"\n{variant.name}, cost per game against the number of games, {threads} threads")
     print(
-        f"| {'games':>6} | {'mask + step, ns':>15} | {'observe, ns':>11} | {'M steps/s':>9} | {'M obs/s':>7} |"
+        f"| {'games':>6} | {'mask+step, ns':>13} | {'observe, ns':>11} | {'M steps/s':>9} | {'M obs/s':>7} |"
     )
     print("|---:|---:|---:|---:|---:|")
     for games in (64, 256, 1024, 4096, 16384):
@@ -152,7 +152,7 @@ def print_growth(variant: Variant, threads: int, repeats: int, clock: Clock) -> 
         step, observe = engine_alone(variant, games, steps, threads, repeats, clock=clock)["rates"]
         best = [float(np.median(rate["repeats"])) for rate in (step, observe)]
         print(
-            f"| {games:>6} | {1e9 / best[0]:>15,.0f} | {1e9 / best[1]:>11,.0f} "
+            f"| {games:>6} | {1e9 / best[0]:>13,.0f} | {1e9 / best[1]:>11,.0f} "
             f"| {best[0] / 1e6:>9.2f} | {best[1] / 1e6:>7.2f} |"
         )
 

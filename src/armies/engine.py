@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armies import kernels_moves, kernels_observe, kernels_step, random_setups
+from armies.illegal import explain_illegal
 from armies.kernels_observe import HISTORY_PLANES, PIECE_CODES, PIECE_PLANES, PLANE_NAMES, PLANES, SUMMARY
 from armies.kernels_step import BATTLELESS_LIMIT, FLAG_CAPTURED, GOES_ON, NO_LEGAL_MOVES, PLY_CAP
 from armies.state import make_rules, make_state
@@ -238,7 +239,8 @@ class Games:
         """One sentence on the first illegal action."""
         for game, action in enumerate(int(a) for a in actions):
             if not kernels_step.is_legal(self.state, game, action):
-                reason = explain_illegal(self, game, action)
+                side = int(self.acting[game])
+                reason = explain_illegal(self.variant, self.state.boards[game], side, action)
                 return f"game {game}: action {action} is illegal: {reason}"
         raise AssertionError("every action is legal")
 
@@ -276,36 +278,6 @@ class Games:
                 f"the output is {out.dtype} {list(out.shape)}; expected contiguous uint8 {list(shape)}"
             )
         return out
-
-
-def explain_illegal(games: Games, game: int, action: int) -> str:
-    """Why an illegal action is one, in words."""
-    from armies.state import KIND_BITS, LAKE, SIDE_SHIFT
-    from armies.variants import BOMB, SCOUT
-
-    size = games.variant.size
-    if not 0 <= action < games.variant.actions:
-        return f"actions lie between 0 and {games.variant.actions - 1}"
-    source, target = kernels_step.target_of(size, action)
-    side = int(games.acting[game])
-    board = games.state.boards[game] if side == 0 else games.state.boards[game][::-1]
-    piece, other = int(board[source]), int(board[target])
-    kind = piece & KIND_BITS
-    leg = f"from ({source // size}, {source % size}) to ({target // size}, {target % size})"
-    if not kind or piece >> SIDE_SHIFT & 1 != side:
-        return f"no own piece stands on its source, {leg}"
-    if kind >= BOMB:
-        return f"a {KIND_NAMES[kind]} does not move, {leg}"
-    if other == LAKE:
-        return f"its target is a lake, {leg}"
-    if other & KIND_BITS and other >> SIDE_SHIFT & 1 == side:
-        return f"an own piece stands on its target, {leg}"
-    if abs(source - target) not in (1, size) and kind != SCOUT:
-        return f"a {KIND_NAMES[kind]} moves one square, {leg}"
-    step = (1 if source // size == target // size else size) * (1 if target > source else -1)
-    if any(board[cell] for cell in range(source + step, target, step)):
-        return f"the way is not free, {leg}"
-    return f"the two-square rule forbids it, {leg}"
 
 
 _KERNEL_MODULES = (random_setups, kernels_moves, kernels_step, kernels_observe)

@@ -12,7 +12,7 @@ from typing import Any
 
 from tachograph.cards import amd_cards
 from tachograph.device import Device
-from tachograph.processes import command_line, printable
+from tachograph.processes import printable, program_name
 from tachograph.tools import Unknown, output_of
 
 # The first process namespace has this fixed number (PROC_PID_INIT_INO of the kernel's proc_ns.h).
@@ -100,7 +100,7 @@ def _amd_processes(device: Device, root: Path) -> list[GpuProcess] | Unknown:
                 memory = sum(int(path.read_text()) for c in cards for path in entry.glob(f"vram_{c}"))
                 if queues & cards or memory > 0:
                     pid = int(entry.name)
-                    name = command_line(pid, root / "proc") or "command not shown"
+                    name = program_name(pid, root / "proc") or "command not shown"
                     found.append(GpuProcess(pid, name, memory / 2**20))
     except (OSError, ValueError) as error:
         return Unknown(f"{folder} cannot be read: {error}")

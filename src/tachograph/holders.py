@@ -24,6 +24,7 @@ from tachograph.processes import (
     locks_of,
     open_files,
     printable,
+    program_name,
     read_stat,
 )
 
@@ -42,6 +43,8 @@ class Holder:
     * ``flock``: another program that locks the file;
     * ``nested``: it runs under the same outer lease as we do;
     * ``unseen``: the lock is held, but /proc does not show by whom (``pid`` is 0).
+
+    ``command`` has the arguments, which are not for files that are kept; ``program`` is its first word.
     """
 
     how: str
@@ -51,6 +54,7 @@ class Holder:
     since: str
     until: str = ""
     work: str = ""
+    program: str = ""
 
     def sentence(self) -> str:
         """For people: who, what, since when, until when."""
@@ -268,7 +272,7 @@ def _holder(how: str, pid: int, record: dict[str, Any] | None = None) -> Holder 
         if written_by_it or how == "inherited":
             names = [("run", record.get("run")), ("of study", record.get("study"))]
             work = " ".join(f"{word} {printable(str(value), 80)}" for word, value in names if value)
-    return Holder(how, pid, stat.start_ticks, command_line(pid), since, until, work)
+    return Holder(how, pid, stat.start_ticks, command_line(pid), since, until, work, program_name(pid))
 
 
 def started_us(holders: Iterable[Holder]) -> Holder | None:

@@ -110,7 +110,7 @@ class Lease:
             "max_hold_s": self.max_hold_s,
             "contended": bool(self.waited_for),
             "waited_for": [
-                {"how": h.how, "pid": h.pid, "command": h.command, "since": h.since} for h in self.waited_for
+                {"how": h.how, "pid": h.pid, "program": h.program, "since": h.since} for h in self.waited_for
             ],
             "nested": self.nested,
             "lock_file_replaced": self._replaced,
@@ -263,7 +263,7 @@ class _Acquisition:
                 "uid": os.getuid(),
                 "study": self.study,
                 "run": self.run,
-                "command": printable(" ".join(sys.argv)),
+                "command": printable(os.path.basename(sys.argv[0])),
                 "since": utc(now),
                 "deadline": utc(now + self.max_hold_s),
             },

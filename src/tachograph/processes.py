@@ -126,15 +126,29 @@ def printable(text: str, limit: int = 160) -> str:
 
 
 def command_line(pid: int, proc: Path = PROC) -> str:
-    """The command of ``pid`` in one printable line; its short name in brackets if it shows none; or ''."""
+    """The command of ``pid`` in one printable line; its short name in brackets if it shows none; or ''.
+
+    For the terminal. Arguments may hold secrets; for files that are kept there is :func:`program_name`.
+    """
+    return " ".join(_words(pid, proc))
+
+
+def program_name(pid: int, proc: Path = PROC) -> str:
+    """The first word of :func:`command_line`."""
+    return "".join(_words(pid, proc)[:1])
+
+
+def _words(pid: int, proc: Path) -> list[str]:
     try:
         raw = (proc / str(pid) / "cmdline").read_bytes()
     except OSError:
-        return ""
+        return []
     if raw:
-        return printable(raw.replace(b"\0", b" ").decode(errors="replace"))
+        first, *rest = raw.rstrip(b"\0").split(b"\0")
+        words = [printable(first.decode(errors="replace"))]
+        return words + ([printable(b" ".join(rest).decode(errors="replace"))] if rest else [])
     stat = read_stat(pid, proc)
-    return f"[{printable(stat.name)}]" if stat else ""
+    return [f"[{printable(stat.name)}]"] if stat else []
 
 
 def environment_value(pid: int, name: str) -> str | None:

@@ -20,7 +20,7 @@ from tachograph.recordkeeping import set_record_aside
 from tachograph.recovery import close_abandoned
 from tachograph.registration import current_study, read_registration
 from tachograph.scripting import forced_targets
-from tachograph.state import Attempt, read_state
+from tachograph.state import Attempt, StudyState, read_state
 from tachograph.status import write_status
 
 
@@ -74,7 +74,7 @@ def execute(
         raise TachographError(
             f"{folder.sealed_registration}: the study is not registered, expected rule register first"
         )
-    trainer = current_study(registration)[1]
+    _, trainer, everything = current_study(registration)
     with acquire(
         host.device,
         host.lease_folder,
@@ -95,7 +95,7 @@ def execute(
             ledger.append(
                 "discarded", run=planned.key, attempt=before.number, reason="forced rerun", numbers_known=known
             )
-        say(f"{planned.study}: {planned.key} starts on {host.device.physical_id}")
+        say(_where_we_are(planned, everything, read_state(folder), host.device))
         made = make_attempt(planned, trainer, folder, lease, root, say)
     if made.judgement.validity == "valid":
         _publish(planned, read_state(folder).attempts[planned.key][-1], folder, ledger)
@@ -103,6 +103,17 @@ def execute(
     if made.judgement.validity != "valid":
         kept = folder.attempts / planned.key / f"{made.number:03d}"
         raise RunFailedError(f"{planned.study}: {planned.key} does not count: {made.sentence}; its files are in {kept}")
+
+
+def _where_we_are(planned: PlannedRun, everything: list[PlannedRun], state: StudyState, device: Device) -> str:
+    """What starts, how much of the study is done, and what is still to come."""
+    done = sum(state.counted(run) is not None for run in everything)
+    left = [run.key for run in everything if state.counted(run) is None and run.key != planned.key]
+    coming = f"then {', '.join(left[:3])}{' …' if len(left) > 3 else ''}" if left else "the last run"
+    return (
+        f"{planned.study}: {planned.key} starts on {device.physical_id}; "
+        f"{done} of {len(everything)} runs are done, {coming}"
+    )
 
 
 def _publish(planned: PlannedRun, attempt: Attempt, folder: StudyFolder, ledger: Ledger) -> None:

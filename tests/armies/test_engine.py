@@ -306,6 +306,19 @@ def test_kernels_are_made_of_hashed_sources_alone() -> None:
                 assert node.module.removeprefix("armies.") in sources, f"{path.name}: {node.module}"
 
 
+def test_every_kernel_states_its_options() -> None:
+    """Each ``@njit`` of the package is cached and says whether arithmetic may be reordered."""
+    kernels = 0
+    for path in kernel_cache.kernel_sources():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "njit":
+                options = {keyword.arg: getattr(keyword.value, "value", None) for keyword in node.keywords}
+                assert options.get("cache") is True, f"{path.name}:{node.lineno}"
+                assert "fastmath" in options, f"{path.name}:{node.lineno}"
+                kernels += 1
+    assert kernels >= 20
+
+
 @pytest.mark.skipif(not COMPILED, reason="signatures exist only of compiled kernels")
 def test_warm_up_compiles_everything() -> None:
     """After a warm-up no call compiles anything more, whatever variant is played."""

@@ -15,8 +15,10 @@ import pytest
 from tachograph.device import Device
 from tachograph.gpuprocesses import GpuProcess, compute_processes, parse_compute_apps
 from tachograph.host import HostSampler
+from tachograph.lease import acquire
 from tachograph.processes import TICKS_PER_SECOND
 from tachograph.sensors import UNITS, Counters, count, gauges, gpu_gauges, rates
+from tachograph.supervise import supervise
 from tachograph.tools import Unknown
 
 CPU = Device("cpu", "cpu", "cpu-0", "a processor")
@@ -172,10 +174,10 @@ def test_amd_programs_by_queue_or_memory(root: Path) -> None:
     assert programs(APU, root)["status"] == "clean"
     write(listed / "32/queues/0/gpuid", "1001\n")
     write(listed / "33/vram_1001", f"{3 * 2**20}\n")
-    write(root / "proc/33/cmdline", "python\0train.py\0")
+    write(root / "proc/33/cmdline", "python\0--key=secret\0")
     found = programs(APU, root)
     rows = [(p["pid"], p["name"], p["mib"]) for p in found["processes"]]
-    assert rows == [(32, "command not shown", 0.0), (33, "python train.py", 3.0)]
+    assert rows == [(32, "command not shown", 0.0), (33, "python", 3.0)]
     write(listed / "33/vram_1001", "N/A\n")
     assert programs(APU, root)["status"] == "unknown"
 
@@ -308,9 +310,23 @@ def test_foreign_load_is_told_from_our_own() -> None:
     # Other programs may run here at the same time; they can only add.
     load, burnt = foreign(own=False)
     assert load >= burnt - 0.1
-    loads = [foreign(own=True)]
-    capacity = os.cpu_count() or 1
-    assert loads[0][0] <= capacity - loads[0][1] + 0.1
+    load, burnt = foreign(own=True)
+    assert load <= (os.cpu_count() or 1) - burnt + 0.1
+
+
+def test_sampler_rides_on_the_supervisor(tmp_path: Path) -> None:
+    """Driven by the supervisor's ticks the sampler takes its samples, and nothing goes wrong."""
+    sampler = HostSampler(CPU, interval_s=0.25)
+    sampler.start()
+    with acquire(CPU, tmp_path, max_wait_s=0, max_hold_s=60) as lease:
+        outcome = supervise(
+            ["sleep", "1"], lease=lease, log_path=None, max_hold_s=60, on_tick=sampler.tick, tick_s=0.1
+        )
+    sampler.stop()
+    summary = sampler.summary()
+    assert outcome.status == "finished"
+    assert summary["errors"] == []
+    assert 2 <= summary["samples"] <= 5
 
 
 def test_sampler_that_fails_harms_nobody(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

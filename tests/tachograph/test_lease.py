@@ -28,6 +28,7 @@ from lease_helpers import (
 from tachograph.errors import LeaseUnavailableError, TachographError
 from tachograph.holders import find_holders
 from tachograph.lease import acquire
+from tachograph.leasecommand import status_table
 from tachograph.lockfile import default_lease_folder, file_system_type, prepare_folder
 from tachograph.processes import printable, read_stat
 
@@ -566,6 +567,40 @@ def test_text_of_others_cannot_drive_the_terminal(folder: Path, lock: Path) -> N
     lock.write_bytes(b"\xff" * 10_000)
     assert f"pid {holder.pid} " in refusal(folder)
     finish(holder)
+
+
+def test_arguments_of_others_are_not_kept(folder: Path, lock: Path) -> None:
+    """A command line may hold a secret: the terminal shows it as ps(1) does, the record does not."""
+    folder.mkdir()
+    holder = subprocess.Popen(
+        ["flock", lock, "sh", "-c", "echo held; cat", "--api-key=canary"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert heard(holder) == "held"
+    said: list[str] = []
+
+    def say(sentence: str) -> None:
+        said.append(sentence)
+        finish(holder)
+
+    with acquire(CPU, folder, max_wait_s=20, max_hold_s=60, say=say) as lease:
+        assert "canary" in said[0]
+        assert "canary" not in json.dumps(lease.as_record()) + lock.read_text()
+        assert lease.as_record()["waited_for"][0]["program"] == "flock"
+
+
+def test_default_folder_is_used_and_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a folder the device's own default folder is made, and the status finds it."""
+    tmp_path.chmod(0o1777)
+    monkeypatch.setattr("tachograph.lockfile.DEFAULT_PARENT", tmp_path)
+    monkeypatch.setattr("tachograph.leasecommand.DEFAULT_PARENT", tmp_path)
+    with acquire(CPU, max_wait_s=0, max_hold_s=60) as lease:
+        assert lease.path == tmp_path / "tachograph-lease-cpu-0" / "cpu-0.lock"
+        [row] = [line for line in status_table(None, None).splitlines() if line.startswith("cpu-0")]
+        assert f" held     pid {os.getpid()} " in row
 
 
 def test_default_folder_is_per_device_and_needs_no_root() -> None:

@@ -140,6 +140,13 @@ def test_limit_ends_whatever_hangs(folder: Path, lock: Path, mark: str, script: 
     assert marked(mark) == []
 
 
+def test_stopped_program_may_still_end_well(folder: Path) -> None:
+    """A stopped program is continued, so that it can obey SIGTERM within its grace."""
+    script = "trap 'exit 5' TERM; kill -STOP $$; while :; do sleep 0.02; done"
+    outcome = run(folder, ["sh", "-c", script], max_hold_s=0.3, grace_s=20.0)
+    assert (outcome.status, outcome.exit_code) == ("time_limit", 5)
+
+
 ESCAPES = {
     "background": "sleep 60 &",
     "session": "setsid sleep 60 &",
@@ -292,8 +299,13 @@ def test_child_that_outlives_all_keeps_the_device(folder: Path, lock: Path, mark
     supervisor = python(SUPERVISE, folder, "sh", "-c", script)
     worker = int(heard(supervisor))
     kill(supervisor)
+    deadline = time.monotonic() + 10
+    while close and not is_free(lock) and time.monotonic() < deadline:
+        time.sleep(0.01)  # the program itself, which has the lock, dies with its supervisor
+    assert is_free(lock) == bool(close)
     with pytest.raises(TachographError, match=f"pid {worker} .*left over"):
         acquire(CPU, folder, max_wait_s=0.2, max_hold_s=60, say=lambda sentence: None)
+    assert is_free(lock) == bool(close)
     os.kill(worker, signal.SIGKILL)
     for pid in marked(mark):
         os.kill(pid, signal.SIGKILL)

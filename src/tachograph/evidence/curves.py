@@ -31,7 +31,8 @@ class RunCurve:
 class Curves:
     """``reference`` float64[k, J, I] and ``fast`` float64[m, J, I] of J ``metrics`` at I ``iteration``s.
 
-    ``paired``: run r of both arms has the same seed (then k = m). Every value is finite.
+    ``paired``: run r of both arms has the same seed (then k = m). Every value is finite, but for sparse
+    metrics: those are NaN in all runs where any run lacks them, and tests leave these places out.
     """
 
     metrics: tuple[str, ...]
@@ -59,10 +60,16 @@ class Window:
 
 
 def align(
-    reference: Sequence[RunCurve], fast: Sequence[RunCurve], metrics: Sequence[str], paired: bool = False
+    reference: Sequence[RunCurve],
+    fast: Sequence[RunCurve],
+    metrics: Sequence[str],
+    paired: bool = False,
+    sparse: Sequence[str] = (),
 ) -> Curves:
     """Stack the runs of both arms over the iterations they share; no value is smoothed or filled in.
 
+    ``sparse`` metrics may be missing in some iterations (an evaluation, a mean over nothing); only
+    iterations in which every run has them count.
     ``paired`` asks for run r of both arms to share its seed; runs are then sorted by seed.
     Raises :class:`CurveError` for an arm without runs, unequal numbers of rows, different iterations, a
     value that is not finite, an absent metric, or seeds that do not pair.
@@ -85,13 +92,20 @@ def align(
         for metric in metrics:
             if metric not in run.values:
                 raise CurveError(f"{run.run} has no metric {metric!r}")
-            if not np.isfinite(run.values[metric]).all():
+            if metric not in sparse and not np.isfinite(run.values[metric]).all():
                 raise CurveError(f"{run.run}: {metric!r} is not finite in every row")
     if paired:
         reference, fast = _by_seed(reference), _by_seed(fast)
         if [run.seed for run in reference] != [run.seed for run in fast]:
             raise CurveError("the arms do not hold the same seeds, so their runs are not paired")
-    return Curves(tuple(metrics), first.iteration, _stack(reference, metrics), _stack(fast, metrics), paired)
+    stacked = _stack([*reference, *fast], metrics)
+    shared: NDArray[np.bool_] = np.all(np.isfinite(stacked), axis=0)
+    for metric, here in zip(metrics, shared, strict=True):
+        if not here.any():
+            raise CurveError(f"{metric!r} is in no iteration of every run")
+    stacked[:, ~shared] = np.nan
+    k = len(reference)
+    return Curves(tuple(metrics), first.iteration, stacked[:k], stacked[k:], paired)
 
 
 def _by_seed(runs: Sequence[RunCurve]) -> list[RunCurve]:

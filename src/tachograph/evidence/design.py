@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import exp, sqrt
 
-from scipy import stats
+from scipy.special import stdtrit
 
 from tachograph.evidence.difference import p_min_paired, p_min_unpaired, use_sign_flips
 from tachograph.evidence.verdicts import CurveVerdict, Decision, SpeedVerdict
@@ -42,9 +42,11 @@ class Design:
 class DesignCheck:
     """What the plan can say.
 
-    ``p_min`` of test D; ``delta_star`` expected for truly equal arms (below 1: E can pass) ;
+    ``p_min`` of test D; ``delta_star`` expected for truly equal arms (below 1: E can pass);
     ``gain_from``: smallest measured factor that counts as GAIN, ``no_gain_below``: largest that counts as
-    NO GAIN, both None without an interval. ``missing`` are outcomes the plan cannot reach, as sentences.
+    NO GAIN, both None without an interval. ``matched_below`` and ``not_matched_from``: observed differences,
+    in margins, that test E is expected to call inside or outside; None where it cannot.
+    ``missing`` are outcomes the plan cannot reach, as sentences.
     """
 
     p_min: float
@@ -55,6 +57,15 @@ class DesignCheck:
     curves: tuple[CurveVerdict, ...]
     decisions: tuple[Decision, ...]
     missing: tuple[str, ...]
+
+    @property
+    def matched_below(self) -> float | None:
+        return None if self.delta_star is None or self.delta_star >= 1 else 1 - self.delta_star
+
+    @property
+    def not_matched_from(self) -> float | None:
+        reachable = self.delta_star is not None and CurveVerdict.NOT_MATCHED in self.curves
+        return 1 + self.delta_star if reachable and self.delta_star is not None else None
 
     @property
     def ok(self) -> bool:
@@ -85,7 +96,7 @@ def expected_delta_star(design: Design) -> float | None:
         df, se = k + m - 2, sqrt(1 / k + 1 / m)
     if df < 1:
         return None
-    t = float(stats.t.ppf(1 - design.alpha, df))
+    t = float(stdtrit(df, 1 - design.alpha))
     return max(t * se / margin for margin in design.margins.values())
 
 
@@ -93,10 +104,10 @@ def half_width(design: Design) -> float | None:
     """Expected half-width of the interval of the log factor, None where there is no interval."""
     n, k, m = design.blocks, design.reference_runs, design.fast_runs
     if n >= 2:
-        return float(stats.t.ppf((1 + design.confidence) / 2, n - 1)) * design.sd_log / sqrt(n)
+        return float(stdtrit(n - 1, (1 + design.confidence) / 2)) * design.sd_log / sqrt(n)
     if n == 0 and min(k, m) >= 1 and k + m >= 3:  # SD of a difference of two runs is √2 that of a run
         df = k + m - 2 if min(k, m) > 1 else max(k, m) - 1
-        t = float(stats.t.ppf((1 + design.confidence) / 2, df))
+        t = float(stdtrit(df, (1 + design.confidence) / 2))
         return t * design.sd_log / sqrt(2) * sqrt(1 / k + 1 / m)
     return None
 

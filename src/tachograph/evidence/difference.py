@@ -91,7 +91,8 @@ def difference_test(
     if count > EXACT_LIMIT:
         count, method = RANDOM_LABELINGS + 1, f"{RANDOM_LABELINGS} random, {method}"
         lowest = max(lowest, 1 / count)
-    standardised = values / scale
+    present = np.flatnonzero(np.isfinite(values).all(axis=0))
+    standardised = (values / scale)[:, present]
     observed: Floats | None = None
     exceeding = 0
     for chunk in weights:
@@ -100,7 +101,7 @@ def difference_test(
             observed = found[0]
         exceeding += int((found.max(axis=1) >= observed.max() * (1 - _TIE)).sum())
     assert observed is not None
-    place = int(observed.argmax())
+    place = int(present[observed.argmax()])
     return Difference(
         p=exceeding / count,
         p_min=lowest,

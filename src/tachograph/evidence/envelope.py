@@ -47,8 +47,9 @@ def describe(curves: Curves, fast_run: int = 0) -> list[Envelope]:
     """Describe fast run ``fast_run`` against all reference runs by metric. No verdict follows from it."""
     rows = []
     for place, metric in enumerate(curves.metrics):
-        reference = curves.reference[:, place]
-        fast = curves.fast[fast_run, place]
+        present = np.isfinite(curves.reference[0, place])
+        reference = curves.reference[:, place, present]
+        fast = curves.fast[fast_run, place, present]
         difference = np.abs(fast - reference[0])
         k = len(reference)
         largest = _largest_to_first(reference) if k > 1 else None
@@ -58,7 +59,7 @@ def describe(curves: Curves, fast_run: int = 0) -> list[Envelope]:
             Envelope(
                 metric=metric,
                 fast_max=fast_max,
-                fast_iteration=int(curves.iteration[int(difference.argmax())]),
+                fast_iteration=int(curves.iteration[present][int(difference.argmax())]),
                 reference_max=largest,
                 pairs_max=_largest_of_pairs(reference) if k > 1 else None,
                 ratio=_ratio(fast_max, largest),

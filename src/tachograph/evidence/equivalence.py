@@ -8,7 +8,7 @@ from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import stdtrit
 
 from tachograph.evidence.curves import CurveError, Curves, Window
 
@@ -72,7 +72,7 @@ def equivalence_test(
     df = curves.k - 1 if curves.paired else curves.k + curves.m - 2
     if df < 1:
         raise CurveError(f"{curves.k} reference and {curves.m} fast runs leave no spread to estimate")
-    t = float(stats.t.ppf(1 - alpha, df))
+    t = float(stdtrit(df, 1 - alpha))
     cells = []
     for row, metric in enumerate(curves.metrics):
         margin = margins.get(metric, 0.0)
@@ -80,8 +80,11 @@ def equivalence_test(
             raise CurveError(f"the margin of {metric!r} is {margin}, expected a positive number")
         for window in windows:
             inside = (curves.iteration >= window.first) & (curves.iteration <= window.last)
+            inside &= np.isfinite(curves.reference[0, row])
             if not inside.any():
-                raise CurveError(f"window {window.name} ({window.first} to {window.last}) holds no iteration")
+                raise CurveError(
+                    f"window {window.name} ({window.first} to {window.last}) holds no iteration of {metric!r}"
+                )
             reference = curves.reference[:, row, inside].mean(axis=1)
             fast = curves.fast[:, row, inside].mean(axis=1)
             cells.append(_cell(metric, window.name, reference, fast, margin, t, df, curves.paired))

@@ -130,8 +130,8 @@ def _finite(history: History, metrics: Sequence[str]) -> tuple[bool, str]:
         kinds = history.missing[name][history.curve_rows]
         bad = kinds != Missing.PRESENT
         if name in sparse:
-            bad &= kinds != Missing.ABSENT
-            if (kinds == Missing.ABSENT).all():
+            bad &= (kinds != Missing.ABSENT) & (kinds != Missing.NULL)
+            if not (kinds == Missing.PRESENT).any():
                 return False, f"{name!r} is in no row"
         if bad.any():
             row = history.curve_rows[int(np.argmax(bad))]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import stdtrit
 
 from tachograph.errors import TachographError
 
@@ -149,7 +149,7 @@ def _logs(values: Sequence[float], arm: str) -> NDArray[np.float64]:
 
 
 def _half_width(se: float, df: float, confidence: float) -> tuple[float, float]:
-    t = float(stats.t.ppf((1 + confidence) / 2, df))
+    t = float(stdtrit(df, (1 + confidence) / 2))
     return t * float(se), t
 
 

@@ -110,9 +110,11 @@ def end_to_end(history: History, duration: str, total_seconds: float | None = No
     seconds = total_seconds
     window = "end to end, process start included"
     if seconds is None:
+        if not history.clock_ok.all():
+            raise ThroughputError("no rate end to end: the clock stepped, the sum of durations is wrong")
         seconds = float(history.durations[duration].sum())
         window = "end to end, from the first iteration"
-    if not (0 < work < np.inf and 0 < seconds < np.inf and history.clock_ok.all()):
+    if not (0 < work < np.inf and 0 < seconds < np.inf):
         raise ThroughputError(f"no rate end to end: {work:.6g} {history.spec.work_unit} in {seconds:.6g} s")
     return Rate(work / seconds, history.spec.work_unit, work, seconds, len(rows), window)
 
@@ -130,3 +132,45 @@ def sensitivity(history: History, duration: str, warmup: int) -> list[Rate]:
         except ThroughputError:
             continue
     return rates
+
+
+@dataclass(frozen=True)
+class RunRates:
+    """All rates of one run: ``steady`` by duration (stage factors), ``whole`` by duration, ``end_to_end``.
+
+    ``left_out`` counts the rows that the steady rate of the iteration leaves out, by reason; ``enough``
+    whether the retained ones suffice. ``sensitivity`` holds the iteration's rate over other windows.
+    """
+
+    steady: Mapping[str, Rate]
+    whole: Mapping[str, Rate]
+    end_to_end: Rate | None
+    sensitivity: tuple[Rate, ...]
+    left_out: Mapping[str, int]
+    enough: bool
+
+
+def run_rates(
+    history: History, warmup: int, iteration: str = "iteration", total_seconds: float | None = None
+) -> RunRates:
+    """Summarise a valid run; ``iteration`` names the duration of a whole iteration.
+
+    Raises :class:`ThroughputError` as :func:`retained` and :func:`rate` do; only the end-to-end rate may be
+    absent, where a clock step hides how long the run took.
+    """
+    steady = {}
+    for duration in history.durations:
+        kept = retained(history, duration, warmup)
+        steady[duration] = rate(history, duration, kept.rows, kept.window)
+    main = retained(history, iteration, warmup)
+    total = None
+    if total_seconds is not None or history.clock_ok.all():
+        total = end_to_end(history, iteration, total_seconds)
+    return RunRates(
+        steady=steady,
+        whole={duration: whole_run(history, duration) for duration in history.durations},
+        end_to_end=total,
+        sensitivity=tuple(sensitivity(history, iteration, warmup)),
+        left_out=main.left_out,
+        enough=main.enough(),
+    )

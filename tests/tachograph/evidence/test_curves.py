@@ -212,6 +212,24 @@ def test_alignment_is_strict() -> None:
         align([run("a", [1, 2])], [run("b", [1, 2])], ["loss"], paired=True)
 
 
+def test_sparse_metrics_count_where_every_run_has_them() -> None:
+    """A metric that some run lacks in an iteration is left out there, in every test, and told by name."""
+    reference = [run("a", [1, np.nan, 3, 4]), run("b", [1, 2, 3, 4.5]), run("c", [1.1, 2, 3, 4])]
+    fast = [run("d", [1, 2, 3, 9]), run("e", [1, 9, np.nan, 8]), run("f", [1.2, 2, 3, 8.5])]
+    curves = align(reference, fast, ["loss"], sparse=["loss"])
+    assert list(np.isfinite(curves.fast[0, 0])) == [True, False, False, True]
+    found = difference_test(curves, RNG)
+    assert (found.iteration, found.p) == (4, found.p_min)
+    cell = equivalence_test(curves, {"loss": 1.0}, [Window("all", 1, 4)]).cells[0]
+    assert cell.difference == pytest.approx((9 + 8 + 8.5 + 3.2) / 6 - (3.1 + 12.5) / 6)
+    row = describe(curves)[0]
+    assert (row.fast_max, row.fast_iteration) == (5.0, 4)
+    with pytest.raises(CurveError, match="holds no iteration of 'loss'"):
+        equivalence_test(curves, {"loss": 1.0}, [Window("mid", 2, 3)])
+    with pytest.raises(CurveError, match="in no iteration"):
+        align([run("a", [np.nan, 1])], [run("b", [1, np.nan])], ["loss"], sparse=["loss"])
+
+
 def test_pairs_are_made_by_seed() -> None:
     """Runs are paired by seed, in whatever order they come, and equal ones are identical (tier 0)."""
     reference = [run("r0", [1, 2], 0), run("r1", [3, 4], 1)]

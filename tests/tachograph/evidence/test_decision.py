@@ -132,6 +132,9 @@ def test_standard_plan_reaches_every_outcome() -> None:
     assert found.p_min == pytest.approx(2 / 70)
     assert found.gain_from == pytest.approx(1.05 * 1.0323, abs=1e-3)
     assert CurveVerdict.NO_VERDICT not in found.curves
+    assert found.delta_star is not None
+    assert found.matched_below == pytest.approx(1 - found.delta_star)
+    assert found.not_matched_from == pytest.approx(1 + found.delta_star)
 
 
 @pytest.mark.parametrize(

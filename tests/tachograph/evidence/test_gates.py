@@ -85,6 +85,14 @@ def test_gate_stops_an_end(tmp_path: Path, gate: str, ended: Ended) -> None:
     assert failed(judged(tmp_path, GOOD, ended)) == [gate]
 
 
+def test_sparse_metric_may_be_null_but_not_everywhere(tmp_path: Path) -> None:
+    """A metric declared sparse may be absent or null in a row, not in all of them, and never NaN."""
+    assert judged(tmp_path, changed(1, loss=None), sparse=("loss",)).valid
+    nowhere = [{**row, "loss": None} for row in GOOD]
+    assert failed(judged(tmp_path, nowhere, sparse=("loss",))) == ["finite metrics"]
+    assert failed(judged(tmp_path, changed(1, loss=float("nan")), sparse=("loss",))) == ["finite metrics"]
+
+
 def test_lost_first_iteration(tmp_path: Path) -> None:
     """The right number of rows does not make up for a first iteration that is not there."""
     expected = Expected(4, "steps", ("loss",), first_iteration=1, cache="warm")

@@ -12,6 +12,7 @@ from tachograph.evidence.throughput import (
     end_to_end,
     rate,
     retained,
+    run_rates,
     sensitivity,
     whole_run,
 )
@@ -87,6 +88,24 @@ def test_sensitivity_rows(tmp_path: Path) -> None:
         "2W = 2": pytest.approx(100.0),
         "second half, after 5": pytest.approx(100.0),
     }
+
+
+def test_summary_of_a_run(tmp_path: Path) -> None:
+    """Stage, iteration and end-to-end rates stand apart; a clock step leaves no end-to-end rate."""
+    data = rows([60.0] + [10.0] * 9, c=[8.0] * 10)
+    durations = {"iteration": Counter("d"), "collection": Counter("c")}
+    found = run_rates(history(tmp_path, data, durations=durations), warmup=1)
+    assert found.steady["collection"].value == pytest.approx(125.0)
+    assert found.steady["iteration"].value == pytest.approx(100.0)
+    assert found.end_to_end is not None
+    assert found.end_to_end.value == pytest.approx(10_000 / 150)
+    assert found.enough
+    data[4]["d"] = -1.0
+    stepped = history(tmp_path, data, durations=durations)
+    assert run_rates(stepped, warmup=1).end_to_end is None
+    known = run_rates(stepped, warmup=1, total_seconds=200.0).end_to_end
+    assert known is not None
+    assert known.value == pytest.approx(50.0)
 
 
 def test_document_000_steps_per_second(tmp_path: Path) -> None:

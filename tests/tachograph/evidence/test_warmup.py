@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from tachograph.evidence.warmup import Outcome, assess, assess_study, mser
 
@@ -25,6 +26,25 @@ def test_mser_agrees_with_its_formula() -> None:
         y = rng.normal(size=n) + 3 * np.exp(-np.arange(n) / 2)
         scores = [((y[d:] - y[d:].mean()) ** 2).sum() / (n - d) ** 2 for d in range(n // 2 + 1)]
         assert mser(y) == int(np.argmin(scores))
+
+
+def test_trend_agrees_with_scipy() -> None:
+    """The change is scipy's Theil-Sen slope over the rows; the p is close to scipy's exact Kendall p."""
+    rng = np.random.default_rng(4)
+    for drift in (0.0, 0.05, 0.2):
+        y = rng.normal(0, 0.05, 30) + np.linspace(0, drift, 30)
+        found = assess(np.exp(y), warmup=0)
+        slope = stats.theilslopes(y).slope
+        assert found.change == pytest.approx(np.expm1(slope * 29))
+        exact = stats.kendalltau(np.arange(30), y).pvalue
+        assert found.mann_kendall_p == pytest.approx(exact, abs=0.01)
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0, np.nan, np.inf])
+def test_impossible_durations_are_an_error(bad: float) -> None:
+    """A duration that is no positive number is an error, not a steady run."""
+    with pytest.raises(ValueError, match="positive"):
+        assess([*STEADY, bad], warmup=1)
 
 
 def test_first_epochs_of_closer_look() -> None:
