@@ -10,6 +10,7 @@ import numpy as np
 from tachograph.evidence.columns import Missing
 from tachograph.evidence.findings import Kind
 from tachograph.evidence.history import History
+from tachograph.evidence.judging import judged
 
 MAX_BAD_CLOCK_SHARE = 0.5
 
@@ -91,10 +92,10 @@ def judge(history: History | None, ended: Ended, expected: Expected, unreadable:
 
 
 def _guarded(name: str, gate: Callable[[], tuple[bool, str]]) -> Check:
-    try:
-        ok, detail = gate()
-    except Exception as error:  # whatever goes wrong while judging, the run does not pass by it
-        return Check(name, False, f"could not be judged ({type(error).__name__}: {error})")
+    found = judged("it", gate)
+    if found.result is None:
+        return Check(name, False, found.reason or "it was not judged")
+    ok, detail = found.result
     return Check(name, ok, detail)
 
 

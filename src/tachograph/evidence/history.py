@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ from tachograph.evidence.clocks import check_clocks
 from tachograph.evidence.columns import Missing, Wanted, collect
 from tachograph.evidence.csvrows import csv_rows
 from tachograph.evidence.findings import Finding, Findings, HistoryError, Kind
-from tachograph.evidence.jsonl import json_rows
+from tachograph.evidence.jsonl import Row, json_rows
 from tachograph.evidence.lines import HashedLines
 from tachograph.evidence.logrows import log_rows
 from tachograph.evidence.sessions import Segment, per_iteration, split_segments
@@ -175,14 +175,7 @@ def read_history(path: str | Path, spec: HistorySpec) -> History:
     findings = Findings()
     with path.open("rb") as stream:
         lines = HashedLines(stream, path, findings)
-        if spec.format == "csv":
-            cells = csv_rows(lines, path, spec.iteration, spec.aliases, findings)
-            rows = merged(cells, spec.iteration, findings)
-        elif spec.format == "log":
-            rows = merged(log_rows(lines, path, spec.patterns, findings), spec.iteration, findings)
-        else:
-            rows = json_rows(lines, path, findings)
-        numbers, raw = collect(rows, spec.wanted(), path, findings)
+        numbers, raw = collect(_rows(lines, path, spec, findings), spec.wanted(), path, findings)
     columns: dict[str, Floats] = {}
     missing: dict[str, NDArray[np.uint8]] = {}
     for name in list(raw):
@@ -227,6 +220,18 @@ def read_history(path: str | Path, spec: HistorySpec) -> History:
         findings=findings.finish(),
         counts=findings.counts,
     )
+
+
+def _rows(lines: HashedLines, path: Path, spec: HistorySpec, findings: Findings) -> Iterator[Row]:
+    """The rows of a file in the format of ``spec``; a further format of lines is one more case here."""
+    match spec.format:
+        case "csv":
+            rows = csv_rows(lines, path, spec.iteration, spec.aliases, findings)
+            return merged(rows, spec.iteration, findings)
+        case "log":
+            return merged(log_rows(lines, path, spec.patterns, findings), spec.iteration, findings)
+        case "jsonl":
+            return json_rows(lines, path, findings)
 
 
 def _iterations(
