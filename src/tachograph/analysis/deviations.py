@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tachograph.analysis.sealed import SealedStudy
+from tachograph.evidence.ingest import DEVIATIONS
 
 FOREIGN_CPUS = 0.1  # processors; more work of other programs than this is told
 BEFORE, AFTER = "before results were known", "after results were known"
@@ -75,6 +76,8 @@ def _order(order: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def _findings(runs: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for run in runs:
         for finding in run["findings"]:
+            if finding["kind"] not in DEVIATIONS:
+                continue  # it describes the file and touches no number
             yield _entry("history", f"{finding['kind']}: {finding['sentence']}", run=run["run"])
 
 
