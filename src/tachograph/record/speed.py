@@ -41,7 +41,7 @@ def stages(record: Record) -> str:
     for arm in arms:
         total += [f"**{_ms(section['arms'][arm]['total']['ms_per_step'])}**", ""]
     rows.append(total + [_factor(section["factors"][arm]) for arm in others])
-    steps = ", ".join(f"{count} steps ({text(arm)})" for arm, count in sorted(section["steps"].items()))
+    steps = ", ".join(f"{section['steps'][arm]} steps ({text(arm)})" for arm in arms)
     parts = [
         f"Instrumented: {steps}, a synchronise bracket around each stage, "
         f"{number(section['work_per_step'])} {text(section['unit'])} per step.",
