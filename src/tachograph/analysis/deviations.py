@@ -50,7 +50,7 @@ def _amendments(sealed: SealedStudy) -> Iterator[dict[str, Any]]:
 
 
 def _attempts(sealed: SealedStudy) -> Iterator[dict[str, Any]]:
-    """Attempts that were discarded or do not count, but for those of runs that are no longer planned."""
+    """Attempts that were discarded, failed or were not ended."""
     for key, tries in sealed.state.attempts.items():
         for one in tries:
             name = f"attempt {one.number}"

@@ -105,3 +105,16 @@ def test_runs_of_other_software_are_told(executed: Path) -> None:
     assert len(told) == 1
     assert "numpy 1.0" in told[0]
     assert told[0].endswith("run-fast-seed1)")
+
+
+def test_edited_arm_is_run_again_and_its_earlier_attempts_are_marked(workshop: Path) -> None:
+    """Another variable of the fast arm: only fast runs are made again; the earlier attempts stay, marked."""
+    path = workshop / "config/studies/stub.toml"
+    path.write_text(path.read_text().replace('{ STUB_PATH = "fast" }', '{ STUB_PATH = "fast", STUB_PAUSE = "0.015" }'))
+    analysis = analyse(execute_study(workshop))
+    again = {one["run"] for one in analysis["attempts"] if one["attempt"] == 2}
+    assert again == {"profile-fast-seed0", "run-fast-seed0", "run-fast-seed1"}
+    earlier = [one for one in analysis["attempts"] if not one["current_plan"]]
+    assert {one["run"] for one in earlier} == again
+    assert not any(one["counts"] for one in earlier)
+    assert analysis["counts"]["counted"] == 13
