@@ -51,8 +51,12 @@ def _parity(sealed: SealedStudy) -> dict[str, Any]:
         reason = found.reason or "unknown"
         return {**empty, "checks": [_no_verdict(arm, reference, reason) for arm in arms]}
     parity = found.result
+    reasons = dict(parity.reasons)
+    if parity.verdicts[reference] == ParityVerdict.PASS:
+        twice = max(tensor.repeat_max for tensor in parity.tensors if tensor.arm == reference)
+        reasons[reference] = f"largest difference when run twice on the same batches {twice:.3g}"
     checks = [
-        _check(_name(arm, reference), arm, parity.verdicts[arm], parity.reasons[arm])
+        _check(_name(arm, reference), arm, parity.verdicts[arm], reasons[arm])
         if arm in parity.verdicts
         else _no_verdict(arm, reference, "the parity file does not speak of this arm")
         for arm in arms
@@ -77,7 +81,7 @@ def _smoke_check(sealed: SealedStudy, smoke: Smoke) -> dict[str, Any]:
     runs = [_with_columns(run, sealed, smoke.columns) for run in pair]
     found = identical(runs[0], runs[1], list(smoke.columns))
     first = found["first_difference"]
-    what = f"{', '.join(smoke.columns)} over {smoke.iterations} iterations, seed {smoke.seed}"
+    what = f"{', '.join(smoke.columns)} over {smoke.iterations} iteration(s), seed {smoke.seed}"
     if first is None:
         return {**_check("smoke", smoke.arm, ParityVerdict.PASS, f"identical in {what}"), "comparison": found}
     where = "" if first["iteration"] is None else f"iteration {first['iteration']}, "

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tachograph.analysis.sealed import SealedRun, SealedStudy
+from tachograph.analysis.sealed import SealedStudy
+from tachograph.evidence.ingest import DEVIATIONS
 
 FOREIGN_CPUS = 0.1  # processors; more work of other programs than this is told
 BEFORE, AFTER = "before results were known", "after results were known"
@@ -49,7 +50,7 @@ def _amendments(sealed: SealedStudy) -> Iterator[dict[str, Any]]:
 
 
 def _attempts(sealed: SealedStudy) -> Iterator[dict[str, Any]]:
-    """Attempts that were discarded or do not count, but for those of runs that are no longer planned."""
+    """Attempts that were discarded, failed or were not ended."""
     for key, tries in sealed.state.attempts.items():
         for one in tries:
             name = f"attempt {one.number}"
@@ -75,6 +76,8 @@ def _order(order: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def _findings(runs: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for run in runs:
         for finding in run["findings"]:
+            if finding["kind"] not in DEVIATIONS:
+                continue  # it describes the file and touches no number
             yield _entry("history", f"{finding['kind']}: {finding['sentence']}", run=run["run"])
 
 
@@ -92,16 +95,10 @@ def _said(runs: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def _execution(sealed: SealedStudy) -> Iterator[dict[str, Any]]:
+    yield from _waits(sealed)
+    yield from _contention(sealed)
     for key, run in sealed.runs.items():
-        lease, outcome = run.facts["lease"], run.facts["outcome"]
-        if lease["contended"]:
-            holders = ", ".join(f"process {holder['pid']}" for holder in lease["waited_for"])
-            yield _entry(
-                "waited",
-                f"the device was taken, the run waited {lease['waited_s']:.1f} s for {holders}",
-                run=key,
-                effect="none on its numbers: the wait is part of no measurement",
-            )
+        lease, outcome, host = run.facts["lease"], run.facts["outcome"], run.facts["host"]
         if lease["lock_file_replaced"]:
             yield _entry(
                 "lock replaced",
@@ -113,30 +110,41 @@ def _execution(sealed: SealedStudy) -> Iterator[dict[str, Any]]:
             yield _entry(
                 "left over", f"{outcome['survivors_killed']} processes outlived the trainer and were ended", run=key
             )
-        yield from _foreign(key, run)
+        for process in host["gpu_processes"]["processes"]:
+            memory = "" if process["mib"] is None else f", {process['mib']:,.0f} MiB"
+            seen = ", ".join(process["seen"])
+            yield _entry(
+                "foreign GPU process",
+                f"{process['name']} (pid {process['pid']}{memory}) used the GPU, seen {seen} the run",
+                run=key,
+                effect="the run may be slower than it would be alone",
+            )
+        for error in host["errors"]:
+            yield _entry("sampling", f"the host could not be sampled: {error}", run=key)
 
 
-def _foreign(key: str, run: SealedRun) -> Iterator[dict[str, Any]]:
-    """Other programs on the GPU or on the processors; where nobody could look, :mod:`notmeasured` says so."""
-    host = run.facts["host"]
-    for process in host["gpu_processes"]["processes"]:
-        memory = "" if process["mib"] is None else f", {process['mib']:,.0f} MiB"
+def _waits(sealed: SealedStudy) -> Iterator[dict[str, Any]]:
+    waited = {
+        key: run.facts["lease"]["waited_s"] for key, run in sealed.runs.items() if run.facts["lease"]["contended"]
+    }
+    if waited:
+        seconds = ", ".join(f"{key} {value:.1f} s" for key, value in waited.items())
         yield _entry(
-            "foreign GPU process",
-            f"{process['name']} (pid {process['pid']}{memory}) used the GPU, seen {', '.join(process['seen'])} the run",
-            run=key,
-            effect="the run may be slower than it would be alone",
+            "waited",
+            f"the device was taken by others when a run wanted it: {seconds}",
+            effect="none on the numbers, as the wait is part of no measurement; the machine was warm or busy before",
         )
-    busy = host["quantities"].get("cpu_foreign", {}).get("mean")
-    if busy is not None and busy > FOREIGN_CPUS:
+
+
+def _contention(sealed: SealedStudy) -> Iterator[dict[str, Any]]:
+    busy = {key: run.facts["host"]["quantities"].get("cpu_foreign", {}).get("mean") for key, run in sealed.runs.items()}
+    found = ", ".join(f"{key} {value:.2f}" for key, value in busy.items() if value is not None and value > FOREIGN_CPUS)
+    if found:
         yield _entry(
             "contention",
-            f"other programs kept {busy:.2f} processors busy on average",
-            run=key,
-            effect="the run may be slower than it would be alone",
+            f"other programs kept processors busy, on average: {found}",
+            effect="these runs may be slower than they would be alone",
         )
-    for error in host["errors"]:
-        yield _entry("sampling", f"the host could not be sampled: {error}", run=key)
 
 
 def _environments(sealed: SealedStudy) -> Iterator[dict[str, Any]]:
@@ -171,6 +179,6 @@ def _software(packages: dict[str, Any]) -> str:
 
 
 def _profiles(stages: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for arm, summary in stages.get("arms", {}).items():
+    for arm, summary in stages["arms"].items():
         for sentence in summary["warnings"]:
             yield _entry("profile", f"profile of arm {arm}: {sentence}")

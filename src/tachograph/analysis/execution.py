@@ -39,8 +39,12 @@ def _fill(part: str, values: dict[str, str]) -> str:
 
 
 def attempts(sealed: SealedStudy) -> list[dict[str, Any]]:
-    """Every attempt of the ledger, in the order in which they started."""
+    """Every attempt of the ledger, in the order in which they started.
+
+    ``current_plan`` is False for an attempt that was made of a version of the study that no longer holds.
+    """
     counted = {(run.attempt.key, run.attempt.number) for run in sealed.runs.values()}
+    identities = {run.identity for run in sealed.planned}
     tries = [attempt for group in sealed.state.attempts.values() for attempt in group]
     ended = {(e["run"], e["attempt"]): e for e in sealed.state.events if e["event"] == "ended"}
     return [
@@ -58,6 +62,7 @@ def attempts(sealed: SealedStudy) -> list[dict[str, Any]]:
             "ended_at": one.ended_at,
             "hold_seconds": one.hold_seconds,
             "identity": one.identity,
+            "current_plan": one.identity in identities,
             "files": dict(sorted(one.files.items())),
         }
         for one in sorted(tries, key=lambda one: one.started_at)

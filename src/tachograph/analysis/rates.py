@@ -41,12 +41,13 @@ def rates_of(sealed: SealedStudy, run: SealedRun, duration: str) -> dict[str, di
             rows = rows_between(history, duration, first, last)
             found[WINDOW] = _rate(lambda: rate(history, duration, rows, f"iterations {first} to {last}"))
         for name, dropped in zip(SENSITIVITY, (2 * max(design.warmup, 1), len(history) // 2), strict=True):
-            found[name] = _rate(lambda dropped=dropped: _after(history, duration, dropped))
+            label = f"iterations after {dropped} ({name})"
+            found[name] = _rate(lambda dropped=dropped, label=label: _after(history, duration, dropped, label))
     return found
 
 
-def _after(history: History, duration: str, dropped: int) -> Rate:
-    return rate(history, duration, retained(history, duration, dropped).rows, f"iterations after {dropped}")
+def _after(history: History, duration: str, dropped: int, label: str) -> Rate:
+    return rate(history, duration, retained(history, duration, dropped).rows, label)
 
 
 def rows_between(history: History, duration: str, first: int, last: int) -> NDArray[np.int64]:

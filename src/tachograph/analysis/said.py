@@ -26,7 +26,7 @@ def said(path: Path, history: HistoryFile) -> dict[str, list[str]]:
     with path.open("rb") as stream:
         lines = HashedLines(stream, path, findings)
         if history.format == "csv":
-            rows: Any = csv_rows(lines, path, history.iteration, findings)
+            rows: Any = csv_rows(lines, path, history.iteration, history.aliases, findings)
         else:
             rows = json_rows(lines, path, findings)
         for _, row in rows:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from tachograph.analysis.sealed import SealedStudy
+from tachograph.analysis.sealed import SealedRun, SealedStudy
 from tachograph.errors import TachographError
 from tachograph.evidence.profile import parse_profile
 from tachograph.evidence.stages import ArmSummary, ArmTime, stage_table
@@ -14,15 +15,15 @@ from tachograph.planning import COMPONENT
 def stages(sealed: SealedStudy) -> dict[str, Any]:
     """``rows`` (stage, group, parent, per arm ms per step and share), ``arms`` (totals), ``factors``, or a reason."""
     if sealed.study.profile is None:
-        return {"registered": False, "rows": [], "arms": {}, "reason": "no profile is registered"}
+        return _without("no profile is registered", registered=False)
     runs = [run for run in sealed.of_role("profile") if run.planned.arm != COMPONENT]
     if not runs:
-        return {"registered": True, "rows": [], "arms": {}, "reason": "no profile counts"}
-    profiles = {run.planned.arm: parse_profile(run.content(), str(run.path)) for run in runs}
+        return _without("no profile counts")
     try:
+        profiles = {run.planned.arm: parse_profile(run.content(), _source(run)) for run in runs}
         table = stage_table(profiles)
     except TachographError as error:
-        return {"registered": True, "rows": [], "arms": {}, "reason": str(error)}
+        return _without(str(error))
     reference = sealed.study.design.reference
     first = next(iter(profiles.values()))
     return {
@@ -67,18 +68,33 @@ def _summary(summary: ArmSummary) -> dict[str, Any]:
     }
 
 
+def _without(reason: str, *, registered: bool = True) -> dict[str, Any]:
+    return {"registered": registered, "rows": [], "arms": {}, "steps": {}, "factors": {}, "reason": reason}
+
+
 def component(sealed: SealedStudy) -> dict[str, Any]:
     """The rates of the trainer's component (such as a game engine) measured alone, or a reason."""
     if not sealed.study.component:
-        return {"registered": False, "reason": "no component is registered"}
+        return {"registered": False, "rates": [], "reason": "no component is registered"}
     run = next((run for run in sealed.of_role("profile") if run.planned.arm == COMPONENT), None)
     if run is None:
         return {"registered": True, "rates": [], "reason": "the measurement of the component does not count"}
     content = run.content()
-    known = ("name", "unit", "value", "seconds", "work", "repeats")
-    return {
-        "registered": True,
-        "name": content["name"],
-        "threads": content.get("threads"),
-        "rates": [{key: one[key] for key in known if key in one} for one in content["rates"]],
-    }
+    try:
+        rates = [_rate(one) for one in content["rates"]]
+        return {"registered": True, "name": str(content["name"]), "threads": content.get("threads"), "rates": rates}
+    except (KeyError, TypeError, ValueError) as error:
+        reason = f"{_source(run)}: {error!r}, expected name and rates with name, unit and value"
+        return {"registered": True, "rates": [], "reason": reason}
+
+
+def _rate(one: dict[str, Any]) -> dict[str, Any]:
+    """One rate of a component file; raises KeyError, TypeError or ValueError for anything else."""
+    numbers = {key: float(one[key]) for key in ("value", "seconds", "work") if one.get(key) is not None}
+    if not all(0 < value < math.inf for value in numbers.values()) or "value" not in numbers:
+        raise ValueError(f"found {numbers}, expected positive numbers")
+    return {"name": str(one["name"]), "unit": str(one["unit"]), **numbers, "repeats": one.get("repeats")}
+
+
+def _source(run: SealedRun) -> str:
+    return f"{run.attempt.folder}/{run.facts['result']}"

@@ -15,8 +15,9 @@ COLUMNS = 2
 def draw_curves(analysis: dict[str, Any]) -> Drawing:
     """One panel per metric; colour and mark tell the arm, the kind of line the seed; a band shows the margin."""
     metrics = analysis["curves"]
-    runs = analysis["series"]["curves"]
-    seeds = list(dict.fromkeys(one["seed"] for one in runs))
+    arms = list(looks(analysis))
+    runs = sorted(analysis["series"]["curves"], key=lambda one: (one["role"] != "run", arms.index(one["arm"])))
+    seeds = sorted({one["seed"] for one in runs})
     reference = analysis["registration"]["design"]["reference"]
     rows = -(-len(metrics) // COLUMNS)
     with mpl.rc_context(SETTINGS):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import matplotlib as mpl
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from tachograph.figures.style import SETTINGS, Drawing, looks, new_figure, title
 
@@ -18,7 +18,7 @@ def draw_factor(analysis: dict[str, Any]) -> Drawing:
     with mpl.rc_context(SETTINGS):
         figure = new_figure(8.0, 1.7 + 0.42 * max(len(factors), 1))
         axes = figure.add_subplot()
-        _prediction(axes, analysis["prediction"])
+        _prediction(axes, analysis["prediction"], factors)
         axes.axvline(1.0, color="black", linewidth=0.8)
         for place, one in enumerate(factors):
             look = looks(analysis)[one["numerator"]]
@@ -41,8 +41,10 @@ def draw_factor(analysis: dict[str, Any]) -> Drawing:
         axes.invert_yaxis()
         axes.margins(y=0.12)
         axes.grid(axis="y", visible=False)
-        axes.xaxis.set_major_locator(MaxNLocator(8))
+        axes.set_xscale("log", base=2)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))
+        axes.xaxis.set_minor_locator(LogLocator(base=2, subs=(1.25, 1.5, 1.75)))
+        axes.xaxis.set_minor_formatter(NullFormatter())
         axes.set_xlabel(
             "times the reference (thin ticks: single blocks;\nline: 95 % interval, an arrow where it goes on)"
         )
@@ -57,12 +59,17 @@ def _name(one: dict[str, Any]) -> str:
     return f"{one['numerator']}: {one['label']}{star}\n{one['window']}"
 
 
-def _prediction(axes: Any, prediction: dict[str, Any]) -> None:
-    """The registered prediction, where it is one of a factor."""
+def _prediction(axes: Any, prediction: dict[str, Any], factors: list[dict[str, Any]]) -> None:
+    """The registered prediction, in the row of the factor that it is about."""
     if not prediction["registered"] or prediction["quantity"] == "stage_throughput":
         return
-    label = f"prediction {prediction['value']:g}× ({prediction['quantity'].replace('_', ' ')})"
-    if prediction["low"] is not None:
-        axes.axvspan(prediction["low"], prediction["high"], color="#f0e442", alpha=0.4, linewidth=0)
-        label += f", from {prediction['low']:g} to {prediction['high']:g}"
-    axes.axvline(prediction["value"], color="#D55E00", linewidth=1.2, linestyle="--", label=label)
+    quantity = prediction["quantity"].removesuffix("_factor")
+    for place, one in enumerate(factors):
+        if (one["quantity"], one["kind"], one["numerator"]) != (quantity, "retained", prediction["arm"]):
+            continue
+        label = f"prediction {prediction['value']:g}×"
+        if prediction["low"] is not None:
+            low, high = prediction["low"], prediction["high"]
+            axes.fill_betweenx([place - 0.45, place + 0.45], low, high, color="#f0e442", alpha=0.6, linewidth=0)
+            label += f", from {low:g} to {high:g}"
+        axes.plot([prediction["value"]] * 2, [place - 0.45, place + 0.45], "--", color="#D55E00", label=label)

@@ -6,7 +6,7 @@ from typing import Any
 
 import matplotlib as mpl
 
-from tachograph.figures.style import SETTINGS, Drawing, looks, new_figure, title
+from tachograph.figures.style import SETTINGS, Drawing, looks, new_figure, three, title
 
 BAR = 0.8  # height of all bars of one stage together
 
@@ -37,16 +37,19 @@ def draw_stages(analysis: dict[str, Any]) -> Drawing:
                     edgecolor="black",
                     linewidth=0.4,
                     hatch=look.hatch,
-                    label=f"{arm} (total {total:#.3g} ms)" if place == 0 else None,
+                    label=f"{arm} (total {three(total)} ms)" if place == 0 else None,
                 )
-                text = f"{time['ms_per_step']:#.3g} ms, {time['share']:.1%}"
+                text = f"{three(time['ms_per_step'])} ms, {time['share']:.1%}"
                 axes.text(time["ms_per_step"] + 0.01 * longest, y, text, va="center", fontsize=7)
+        if not rows:
+            axes.text(0.5, 0.5, section["reason"], ha="center", va="center", transform=axes.transAxes, wrap=True)
         axes.set_yticks(range(len(rows)), [row["stage"] for row in rows])
-        axes.invert_yaxis()
+        axes.set_ylim(max(len(rows), 1) - 0.4, -0.6)
         axes.set_xlim(0, longest * 1.22)
         axes.grid(axis="y", visible=False)
-        axes.set_xlabel("milliseconds per step (instrumented), share of the arm's step beside each bar")
+        axes.set_xlabel("milliseconds per step, instrumented\n(beside each bar: share of the step of its arm)")
         steps = ", ".join(sorted({str(count) for count in section["steps"].values()}))
         axes.set_title(title(analysis, f"Where a step's time goes: stage profile over {steps} steps"), loc="left")
-        axes.legend(loc="lower right")
+        if rows:
+            axes.legend(loc="lower right")
     return Drawing(figure)

@@ -80,6 +80,11 @@ def title(analysis: dict[str, Any], text: str) -> str:
     return f"{text}\nstudy {analysis['study']['name']}, {device(analysis)}"
 
 
+def three(value: float) -> str:
+    """Three significant digits."""
+    return f"{value:#.3g}".rstrip(".")
+
+
 def device(analysis: dict[str, Any]) -> str:
     """The device in a few words."""
     described = str(analysis["machine"]["device"]["description"])

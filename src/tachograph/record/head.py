@@ -17,7 +17,8 @@ def result(record: Record) -> str:
     if not sentences:
         sentences = ["This study has one arm, so it compares nothing; its rates are below."]
     if record["reservations"] and record["factors"]:
-        sentences.append(f"**PROVISIONAL**: {'; '.join(text(one) for one in record['reservations'])}.")
+        count = len(record["reservations"])
+        sentences.append(f"**PROVISIONAL**, for {count} reason{'s' if count > 1 else ''} given below the factors.")
     sentences += [
         f"Curves of {text(one['arm'])}: **{one['verdict']}** ({text(one['sentence'])})."
         for one in record["curve_verdicts"]
@@ -37,10 +38,10 @@ def _headline(record: Record, one: dict[str, Any]) -> str:
     interval = ""
     if one["low"] is not None:
         interval = f", {one['confidence']:.0%} interval {one['low']:.2f} to {one['high']:.2f}"
-    note = f" ({text(one['note'])})" if one["note"] else ""
+    note = f"; {text(one['note'])}" if one["note"] else ""
     return (
         f"**{arm} is {one['factor']:.2f}x as fast as {text(one['denominator'])} in {stage}** "
-        f"({text(one['unit'])}, {text(one['window'])}, {blocks} block{'s' if blocks != 1 else ''}{interval}){note}."
+        f"({text(one['unit'])}, {text(one['window'])}, {blocks} block{'s' if blocks != 1 else ''}{interval}{note})."
     )
 
 

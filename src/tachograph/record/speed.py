@@ -41,7 +41,7 @@ def stages(record: Record) -> str:
     for arm in arms:
         total += [f"**{_ms(section['arms'][arm]['total']['ms_per_step'])}**", ""]
     rows.append(total + [_factor(section["factors"][arm]) for arm in others])
-    steps = ", ".join(f"{count} steps ({text(arm)})" for arm, count in sorted(section["steps"].items()))
+    steps = ", ".join(f"{section['steps'][arm]} steps ({text(arm)})" for arm in arms)
     parts = [
         f"Instrumented: {steps}, a synchronise bracket around each stage, "
         f"{number(section['work_per_step'])} {text(section['unit'])} per step.",
@@ -226,7 +226,7 @@ def factors(record: Record) -> str:
         about += f"; the interval is a {confidence:.0%} t interval on the logarithms"
     profile = [
         f"{_factor(value)} on the instrumented profiles ({text(arm)})"
-        for arm, value in record["stages"].get("factors", {}).items()
+        for arm, value in record["stages"]["factors"].items()
     ]
     parts = [f"{about}.", table(headers, rows, right=(3, 5)), _blocks(record), _first_attempts(record)]
     parts += [f"For comparison: {'; '.join(profile)}."] if profile else []

@@ -153,7 +153,7 @@ def counts(record: Record) -> str:
             text(attempt["status"]),
             text(attempt["validity"] or UNKNOWN),
             text(attempt["discarded"]["reason"]) if attempt["discarded"] else "no",
-            text(attempt["reason"] or ""),
+            text(attempt["reason"] or ("" if attempt["current_plan"] else "made of an earlier version of the study")),
         ]
         for attempt in record["attempts"]
         if not attempt["counts"]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tachograph_study import execute_study, lay_out
 
-from tachograph.analysis.study import analyse
+from tachograph.analysis.sealed import read_sealed
+from tachograph.analysis.study import analyse, sections
+from tachograph.evidence.history import read_history
+from tachograph.judging import history_spec
 from tachograph.layout import StudyFolder
 
 
@@ -56,3 +61,60 @@ def test_failed_run_gives_no_number_and_is_told(tmp_path: Path, monkeypatch: pyt
     assert any("run-fast-seed1" in one["why"] for one in analysis["not_measured"])
     assert not analysis["repeat"]["registered"]
     assert StudyFolder(tmp_path / "results/stub").attempts.is_dir()
+
+
+def test_finding_of_a_history_is_told_only_if_it_touches_a_number(executed: Path, tmp_path: Path) -> None:
+    """A step of the wall clock becomes a deviation; CRLF line ends stand in the ingest report alone."""
+    sealed = read_sealed(StudyFolder(executed / "results/stub"))
+    run = sealed.runs["run-fast-seed0"]
+    rows = [json.loads(line) for line in run.path.read_text().splitlines()]
+    for row in rows[4:]:
+        row["wall"] += 3600
+    path = tmp_path / "history.jsonl"
+    path.write_bytes(b"".join(json.dumps(row).encode() + b"\r\n" for row in rows))
+    history = read_history(path, history_spec(sealed.trainer.history))
+    changed = replace(sealed, runs={**sealed.runs, run.planned.key: replace(run, path=path, history=history)})
+    analysis = sections(changed)
+    told = [one["what_happened"] for one in analysis["deviations"] if one["kind"] == "history"]
+    assert len(told) == 1
+    assert told[0].startswith("clock step: the wall clock stepped by +3600")
+    found = next(one for one in analysis["runs"] if one["run"] == "run-fast-seed0")["findings"]
+    assert {one["kind"] for one in found} == {"clock step", "CRLF line ends"}
+
+
+def test_what_ran_must_not_differ_within_an_arm(executed: Path, tmp_path: Path) -> None:
+    """A run that says in the middle that it went on elsewhere is told, and so is the arm that is mixed by it."""
+    sealed = read_sealed(StudyFolder(executed / "results/stub"))
+    run = sealed.runs["run-fast-seed0"]
+    lines = run.path.read_text().splitlines(keepends=True)
+    path = tmp_path / "history.jsonl"
+    path.write_text("".join(lines[:3] + [line.replace('"path": "fast"', '"path": "slow"') for line in lines[3:]]))
+    changed = replace(sealed, runs={**sealed.runs, run.planned.key: replace(run, path=path)})
+    found = kinds(sections(changed))
+    assert found["changed within a run"]["what_happened"] == "path was fast, then slow"
+    assert found["mixed"]["what_happened"] == "path differs between runs of arm fast: fast, slow"
+
+
+def test_runs_of_other_software_are_told(executed: Path) -> None:
+    """Runs made with another version of a package or on another boot are named, group by group."""
+    sealed = read_sealed(StudyFolder(executed / "results/stub"))
+    run = sealed.runs["run-fast-seed1"]
+    facts = {**run.facts, "software": {**run.facts["software"], "numpy": "1.0"}}
+    changed = replace(sealed, runs={**sealed.runs, run.planned.key: replace(run, facts=facts)})
+    told = [one["what_happened"] for one in sections(changed)["deviations"] if one["kind"] == "mixed"]
+    assert len(told) == 1
+    assert "numpy 1.0" in told[0]
+    assert told[0].endswith("run-fast-seed1)")
+
+
+def test_edited_arm_is_run_again_and_its_earlier_attempts_are_marked(workshop: Path) -> None:
+    """Another variable of the fast arm: only fast runs are made again; the earlier attempts stay, marked."""
+    path = workshop / "config/studies/stub.toml"
+    path.write_text(path.read_text().replace('{ STUB_PATH = "fast" }', '{ STUB_PATH = "fast", STUB_PAUSE = "0.015" }'))
+    analysis = analyse(execute_study(workshop))
+    again = {one["run"] for one in analysis["attempts"] if one["attempt"] == 2}
+    assert again == {"profile-fast-seed0", "run-fast-seed0", "run-fast-seed1"}
+    earlier = [one for one in analysis["attempts"] if not one["current_plan"]]
+    assert {one["run"] for one in earlier} == again
+    assert not any(one["counts"] for one in earlier)
+    assert analysis["counts"]["counted"] == 13

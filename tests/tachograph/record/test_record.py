@@ -6,12 +6,13 @@ import json
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
-from tachograph_study import execute_study
+from tachograph_study import execute_study, lay_out
 
 from tachograph.analysis.names import figure_names, table_names
 from tachograph.analysis.sealed import read_sealed
@@ -246,3 +247,65 @@ def test_folder_without_record_is_an_error(tmp_path: Path, capsys: pytest.Captur
     """`tachograph verify` on something else: one sentence, exit code not 0."""
     assert main(["verify", str(tmp_path)]) != 0
     assert "SHA256SUMS: the file is not there" in capsys.readouterr().err
+
+
+MINIMAL = """
+schema = "study/1"
+name = "stub"
+title = "One arm, one seed, nothing else"
+trainer = "stub"
+device = "cpu"
+threads = 1
+
+[registration]
+id = "0b5b7c52-5f0f-4f0b-9d0e-6f0f0c1f7a13"
+date = 2026-11-29
+question = "How fast is it?"
+kind = "exploratory"
+
+[arms.only]
+title = "the only one"
+
+[design]
+reference = "only"
+iterations = 4
+seeds = [7]
+"""
+
+
+def test_smallest_study_has_a_record(tmp_path: Path) -> None:
+    """One arm, one run, no profile, no checks: the record says what there is, compares nothing, and verifies."""
+    lay_out(tmp_path, lambda _: MINIMAL)
+    folder = execute_study(tmp_path)
+    make(folder)
+    page = (folder.record / "record.md").read_text()
+    assert "This study has one arm, so it compares nothing" in page
+    assert "- the time of single stages: no profile is registered" in page
+    assert "Not registered: parity, smoke." in page
+    assert not (folder.record / "figures/factor.svg").exists()
+    assert verify(folder.record) == []
+    jsonschema.validate(read_json(folder.record / "record.json"), json.loads(SCHEMA.read_text()))
+
+
+@pytest.mark.parametrize(
+    ("key", "spoil"),
+    [
+        ("profile-component-seed0", lambda content: content["rates"][0].pop("value")),
+        ("profile-fast-seed0", lambda content: content.pop("total_seconds")),
+    ],
+)
+def test_odd_file_of_a_trainer_costs_its_section_only(
+    executed: Path, tmp_path: Path, key: str, spoil: Callable[[dict[str, Any]], None]
+) -> None:
+    """A profile or component file without its numbers: the section says so by file name, the rest stands."""
+    sealed = read_sealed(StudyFolder(executed / "results/stub"))
+    run = sealed.runs[key]
+    content = run.content()
+    spoil(content)
+    path = tmp_path / run.path.name
+    write_json(path, content)
+    analysis = sections(replace(sealed, runs={**sealed.runs, key: replace(run, path=path)}))
+    section = analysis["component" if "component" in key else "stages"]
+    assert section["registered"]
+    assert run.path.name in section["reason"]
+    assert next(one for one in analysis["factors"] if one["headline"])["factor"] is not None
