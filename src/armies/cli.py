@@ -68,6 +68,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     strength = _command(commands, "strength", _strength, "train with several seeds; table of win rates")
     strength.set_defaults(preset="cpu")
+    strength.add_argument("--path", help=f"how to train (default: ${VARIABLE}, then fast)")
     strength.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="default: 0 1 2")
     strength.add_argument("--iterations", type=_positive, default=60, help="default: 60")
     strength.add_argument("--games", type=_positive, default=400, help="per number (default: 400)")
