@@ -22,9 +22,7 @@ from armies.transfer import HostBuffers
 class Collector:
     """Plays ``games`` with a network, on ``device``, the way ``path`` says."""
 
-    def __init__(
-        self, games: Games, path: CollectPath, device: torch.device, generator: torch.Generator
-    ) -> None:
+    def __init__(self, games: Games, path: CollectPath, device: torch.device, generator: torch.Generator) -> None:
         self.games = games
         self.path = path
         self.device = device

@@ -152,8 +152,7 @@ class Games:
         army = self.variant.army
         if setups.shape != self.state.setups.shape or setups.dtype != np.uint8:
             raise SetupError(
-                f"set-ups are {setups.dtype} {list(setups.shape)}; "
-                f"expected uint8 {list(self.state.setups.shape)}"
+                f"set-ups are {setups.dtype} {list(setups.shape)}; expected uint8 {list(self.state.setups.shape)}"
             )
         wrong = (np.sort(setups[games], axis=-1) != army).any(-1)
         if wrong.any():
@@ -165,8 +164,7 @@ class Games:
             name = KIND_NAMES[kind] if kind < len(KIND_NAMES) else f"unknown kind {kind}"
             expected = needed[kind] if kind < needed.size else 0
             raise SetupError(
-                f"game {game}, side {side}: the set-up has {found[kind]} × {name}; "
-                f"{self.variant.name} has {expected}"
+                f"game {game}, side {side}: the set-up has {found[kind]} × {name}; {self.variant.name} has {expected}"
             )
 
     def observe(self, out: NDArray[np.uint8] | None = None) -> NDArray[np.uint8]:
@@ -225,9 +223,7 @@ class Games:
         Raises IllegalActionError, with all games unchanged, if an action is not legal.
         """
         if actions.shape != (self.count,) or actions.dtype != np.int32:
-            raise ValueError(
-                f"actions are {actions.dtype} {list(actions.shape)}; expected int32 [{self.count}]"
-            )
+            raise ValueError(f"actions are {actions.dtype} {list(actions.shape)}; expected int32 [{self.count}]")
         outcome = Outcome(
             np.empty(self.count, np.uint8), np.empty(self.count, np.float32), np.empty(self.count, np.int32)
         )
@@ -254,9 +250,7 @@ class Games:
             found = arrays.get(name)
             if found is None or found.shape != array.shape or found.dtype != array.dtype:
                 what = "missing" if found is None else f"{found.dtype} {list(found.shape)}"
-                raise ValueError(
-                    f"games' array {name!r} is {what}; expected {array.dtype} {list(array.shape)}"
-                )
+                raise ValueError(f"games' array {name!r} is {what}; expected {array.dtype} {list(array.shape)}")
         for name, array in self.state._asdict().items():
             array[...] = arrays[name]
 
@@ -274,9 +268,7 @@ class Games:
         if out is None:
             return np.empty(shape, np.uint8)
         if out.shape != shape or out.dtype != np.uint8 or not out.flags.c_contiguous:
-            raise ValueError(
-                f"the output is {out.dtype} {list(out.shape)}; expected contiguous uint8 {list(shape)}"
-            )
+            raise ValueError(f"the output is {out.dtype} {list(out.shape)}; expected contiguous uint8 {list(shape)}")
         return out
 
 

@@ -62,6 +62,4 @@ def plain_collect(
         setups.games_ended(games, outcome, acting[t])
     values[T] = evaluate()[-1]
     acting[T] = games.acting
-    return Rollout(
-        (observations, summaries), Masks(masks), choices, log_probs, values, acting, ended, reward, plies
-    )
+    return Rollout((observations, summaries), Masks(masks), choices, log_probs, values, acting, ended, reward, plies)

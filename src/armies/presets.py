@@ -82,9 +82,7 @@ class Preset:
     def __post_init__(self) -> None:
         name = f"preset {self.name}"
         if self.variant not in VARIANTS:
-            raise ArmiesError(
-                f"{name}: variant is {self.variant!r}, expected one of {', '.join(sorted(VARIANTS))}"
-            )
+            raise ArmiesError(f"{name}: variant is {self.variant!r}, expected one of {', '.join(sorted(VARIANTS))}")
         for field in ("games", "steps", "setup_width", "battleless_limit", "ply_cap"):
             if getattr(self, field) < 1:
                 raise ArmiesError(f"{name}: {field} is {getattr(self, field)}, expected at least 1")

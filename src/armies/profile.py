@@ -15,9 +15,7 @@ from armies.trainer import make_trainer
 WARM_UP_STEPS = 5  # every kernel is compiled and every buffer allocated before the first bracket
 
 
-def profile(
-    preset: Preset, path: CollectPath, steps: int, device_name: str = "cpu", seed: int = 0
-) -> dict[str, Any]:
+def profile(preset: Preset, path: CollectPath, steps: int, device_name: str = "cpu", seed: int = 0) -> dict[str, Any]:
     """Collect ``steps`` plies with a stage timer and as many without: a ``profile/1`` document (seconds)."""
     trainer = make_trainer(preset, path, seed, device_name)
     network = trainer.collecting_network()

@@ -85,9 +85,7 @@ class PlayedSetups:
     sides: Tensor  # int64 [N]: 0 moved first
 
 
-def setup_loss(
-    log_probs: Tensor, entropy: Tensor, played: PlayedSetups, clip: float, entropy_weight: float
-) -> Tensor:
+def setup_loss(log_probs: Tensor, entropy: Tensor, played: PlayedSetups, clip: float, entropy_weight: float) -> Tensor:
     """PPO's clipped loss on whole set-ups, scalar.
 
     The advantage is the outcome less the mean outcome of its side: in self-play both sides' set-ups come from

@@ -48,9 +48,7 @@ class State(NamedTuple):
     plies: NDArray[np.int32]  # [n], moves made by both sides
     quiet_plies: NDArray[np.int32]  # [n], plies since the last battle
     chains: NDArray[np.int16]  # [n, 2, CHAIN_FIELDS]
-    history: NDArray[
-        np.int16
-    ]  # [n, 2 * HISTORY_PLIES]: source, target, newest first; NO_CELL; view of side 0
+    history: NDArray[np.int16]  # [n, 2 * HISTORY_PLIES]: source, target, newest first; NO_CELL; view of side 0
     grids: NDArray[np.uint8]  # [n, (size + 2) * (size + 1) + 1]: workspace of ``kernels_moves``
     legal: NDArray[np.int16]  # [n, most legal moves + 1]: legal actions of the side to move, ascending
     legal_counts: NDArray[np.int32]  # [n]

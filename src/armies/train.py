@@ -66,9 +66,7 @@ def run_iteration(trainer: Trainer) -> dict[str, Any]:
     start = _now(trainer)
     rollout = _collect(trainer)
     collected = _now(trainer)
-    learned = update_moves(
-        trainer.network, trainer.optimizer, rollout, preset.learning, path, trainer.shuffle
-    )
+    learned = update_moves(trainer.network, trainer.optimizer, rollout, preset.learning, path, trainer.shuffle)
     updated = _now(trainer)
     setup_loss = update_setups(
         trainer.setup_network,

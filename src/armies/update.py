@@ -122,9 +122,7 @@ class KeptTransitions:
     targets: Tensor  # float32 [K, 3]
 
     def take(self, rows: Tensor) -> KeptTransitions:
-        return KeptTransitions(
-            self.index[rows], self.old_log_probs[rows], self.advantages[rows], self.targets[rows]
-        )
+        return KeptTransitions(self.index[rows], self.old_log_probs[rows], self.advantages[rows], self.targets[rows])
 
 
 def _keep_transitions(
@@ -177,9 +175,7 @@ def recompute_policy(network: MoveNetwork, rollout: Rollout, path: CollectPath, 
     return torch.cat(padded) if padded else torch.empty(0, 0, device=index.device)
 
 
-def minibatches(
-    kept: int, config: LearningConfig, shuffle: torch.Generator, device: torch.device
-) -> Iterator[Tensor]:
+def minibatches(kept: int, config: LearningConfig, shuffle: torch.Generator, device: torch.device) -> Iterator[Tensor]:
     """Rows of the kept transitions, ``config.minibatch`` at a time, newly shuffled in each epoch."""
     for _ in range(config.epochs):
         order = torch.randperm(kept, generator=shuffle).to(device)
@@ -187,9 +183,7 @@ def minibatches(
             yield from order.split(config.minibatch)
 
 
-def _losses(
-    network: MoveNetwork, rollout: Rollout, path: CollectPath, kept: KeptTransitions, clip: float
-) -> Losses:
+def _losses(network: MoveNetwork, rollout: Rollout, path: CollectPath, kept: KeptTransitions, clip: float) -> Losses:
     """The losses of one minibatch."""
     observation, legal, choices = rollout.select(kept.index)
     logits, value_logits = forward(network, path, observation, legal)
@@ -200,9 +194,7 @@ def _losses(
     )
 
 
-def _gradient_step(
-    network: nn.Module, optimizer: torch.optim.Optimizer, loss: Tensor, max_norm: float
-) -> None:
+def _gradient_step(network: nn.Module, optimizer: torch.optim.Optimizer, loss: Tensor, max_norm: float) -> None:
     require_finite("move loss", loss.detach())
     optimizer.zero_grad(set_to_none=True)
     loss.backward()

@@ -131,9 +131,7 @@ _CLASSIC_ARMY = (
 
 CLASSIC = Variant("classic", 10, _LAKES_10, _CLASSIC_ARMY, 4, battleless_limit=200, ply_cap=4000)
 BARRAGE = Variant("barrage", 10, _LAKES_10, _SMALL_ARMY, 4, battleless_limit=200, ply_cap=2000)
-OCTA = Variant(
-    "octa", 8, ((3, 2), (4, 2), (3, 5), (4, 5)), _SMALL_ARMY, 3, battleless_limit=200, ply_cap=2000
-)
+OCTA = Variant("octa", 8, ((3, 2), (4, 2), (3, 5), (4, 5)), _SMALL_ARMY, 3, battleless_limit=200, ply_cap=2000)
 # Two small boards of our own, for tests: games of tens of plies.
 HEXA = Variant(
     "hexa",
@@ -144,8 +142,6 @@ HEXA = Variant(
     battleless_limit=60,
     ply_cap=400,
 )
-QUAD = Variant(
-    "quad", 4, (), ((MARSHAL, 1), (SCOUT, 1), (SPY, 1), (FLAG, 1)), 1, battleless_limit=30, ply_cap=100
-)
+QUAD = Variant("quad", 4, (), ((MARSHAL, 1), (SCOUT, 1), (SPY, 1), (FLAG, 1)), 1, battleless_limit=30, ply_cap=100)
 
 VARIANTS = {variant.name: variant for variant in (CLASSIC, BARRAGE, OCTA, HEXA, QUAD)}

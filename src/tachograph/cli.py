@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tachograph import __version__, leasecommand
+from tachograph import __version__
 from tachograph.commands import amend, discard, plan, restore, status, verify
+from tachograph.commands import lease as leasecommand
 from tachograph.errors import TachographError
 
 

@@ -11,8 +11,8 @@ import yaml
 
 from tachograph.errors import TachographError
 from tachograph.files import canonical_json, parse_json
-from tachograph.loading import load_configuration
 from tachograph.models import Configuration
+from tachograph.study.loading import load_configuration
 
 CONFIGURATION_VARIABLE = "TACHOGRAPH_CONFIGURATION"  # the Snakefile's merged configuration, as JSON
 FORCED_VARIABLE = "TACHOGRAPH_FORCED"  # what -f, -F and -R name, as a JSON list

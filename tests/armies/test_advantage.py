@@ -77,9 +77,7 @@ def test_games_side_by_side_do_not_touch():
     reward = rng.integers(-1, 2, (20, 2)).astype(np.float32)
     together = advantages_and_targets(values, acting, ended, reward, 0.5, 0.8)
     for b in range(2):
-        alone = advantages_and_targets(
-            values[:, [b]], acting[:, [b]], ended[:, [b]], reward[:, [b]], 0.5, 0.8
-        )
+        alone = advantages_and_targets(values[:, [b]], acting[:, [b]], ended[:, [b]], reward[:, [b]], 0.5, 0.8)
         for both, one in zip(together, alone, strict=True):
             assert np.array_equal(both[:, [b]], one)
 

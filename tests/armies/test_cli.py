@@ -63,9 +63,7 @@ def test_checkpoint_that_is_not_one(capsys, tmp_path):
 def test_checkpoint_of_another_preset(capsys, tmp_path):
     """Resuming tiny's training as cpu names both presets."""
     assert main([str(a) for a in train_arguments(tmp_path)]) == 0
-    assert "written with preset tiny, expected cpu" in failure(
-        capsys, *train_arguments(tmp_path, "cpu"), "--resume"
-    )
+    assert "written with preset tiny, expected cpu" in failure(capsys, *train_arguments(tmp_path, "cpu"), "--resume")
     assert "was written with preset tiny, expected cpu" in failure(
         capsys, "parity", "--preset", "cpu", "--checkpoint", tmp_path / "checkpoint.pt",
         "--out", tmp_path / "p.json",
@@ -83,9 +81,7 @@ def test_output_that_cannot_be_written(capsys, tmp_path):
     """A file where a folder is needed, and a folder where a file is needed, before anything is measured."""
     (tmp_path / "file").write_text("")
     assert "cannot be" in failure(capsys, *train_arguments(tmp_path / "file" / "out"))
-    assert "cannot be made" in failure(
-        capsys, "profile", "--preset", "tiny", "--out", tmp_path / "file" / "p.json"
-    )
+    assert "cannot be made" in failure(capsys, "profile", "--preset", "tiny", "--out", tmp_path / "file" / "p.json")
     assert "cannot be written" in failure(capsys, "parity", "--preset", "tiny", "--out", tmp_path)
 
 

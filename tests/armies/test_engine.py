@@ -248,9 +248,7 @@ def test_blocked_way_lakes_and_two_squares_are_explained() -> None:
     go(10, 9)
     go(6, 7)
     go(9, 10)
-    with pytest.raises(
-        IllegalActionError, match=r"the two-square rule forbids it, from \(1, 1\) to \(1, 0\)"
-    ):
+    with pytest.raises(IllegalActionError, match=r"the two-square rule forbids it, from \(1, 1\) to \(1, 0\)"):
         go(7, 6)
 
 

@@ -79,9 +79,7 @@ def test_pieces_only_fall(variant: Variant, seed: int, plies: int) -> None:
     after = games.state.boards[0]
     fallen = []
     for side in (0, SIDE):
-        counts = [
-            np.bincount(b[(b & KIND > 0) & (b & SIDE == side)] & KIND, minlength=13) for b in (before, after)
-        ]
+        counts = [np.bincount(b[(b & KIND > 0) & (b & SIDE == side)] & KIND, minlength=13) for b in (before, after)]
         fallen.append(counts[0] - counts[1])
     assert np.min(fallen) >= 0
     assert np.max(np.sum(fallen, axis=1)) <= 1

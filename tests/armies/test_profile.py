@@ -31,9 +31,7 @@ def test_profile_closes_on_twelve_stages(path):
     """Twelve stages add up to the total within 1 %, the remainder is not negative, every step is counted."""
     result = profile(PRESETS["tiny"], path_named(path), steps=30)
     assert {stage["name"]: stage["group"] for stage in result["stages"]} == STAGES
-    assert sum(stage["seconds"] for stage in result["stages"]) == pytest.approx(
-        result["total_seconds"], rel=0.01
-    )
+    assert sum(stage["seconds"] for stage in result["stages"]) == pytest.approx(result["total_seconds"], rel=0.01)
     assert all(stage["seconds"] >= 0 for stage in result["stages"])
     assert {stage["calls"] for stage in result["stages"]} == {30}
     assert result["steps"] == result["uninstrumented"]["steps"] == 30

@@ -107,8 +107,7 @@ def test_record_follows_setups_through_the_engine():
     expected, _ = network.evaluate(played.setups)
     assert torch.allclose(played.log_probs, expected.detach(), atol=1e-4)
     followed = Counter(
-        (tuple(setup), outcome)
-        for setup, outcome in zip(played.setups.tolist(), played.outcomes.tolist(), strict=True)
+        (tuple(setup), outcome) for setup, outcome in zip(played.setups.tolist(), played.outcomes.tolist(), strict=True)
     )
     assert not followed - Counter((tuple(map(int, s)), o) for s, o in results)
     assert len(played.setups) > 60

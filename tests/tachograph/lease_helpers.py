@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-from tachograph.device import Device
+from tachograph.host.device import Device
 
 SOURCE = Path(__file__).parents[2] / "src"
 CPU = Device("cpu", "cpu", "cpu-0", "the test's processor")
@@ -18,10 +18,10 @@ CPU = Device("cpu", "cpu", "cpu-0", "the test's processor")
 PREAMBLE = """
 import os, signal, subprocess, sys
 from pathlib import Path
-import tachograph.patience
-from tachograph.device import Device
-from tachograph.lease import acquire
-from tachograph.supervise import supervise
+import tachograph.lease.patience
+from tachograph.host.device import Device
+from tachograph.lease.acquire import acquire
+from tachograph.execution.supervise import supervise
 CPU = Device("cpu", "cpu", "cpu-0", "the test's processor")
 def tell(*words):
     print(*words, flush=True)
@@ -95,7 +95,7 @@ def can_hide_processes() -> bool:
 @functools.cache
 def can_be(uid: int) -> bool:
     """Whether this user may become another, and that one may read the sources and the interpreter."""
-    probe = "import tachograph.lease"
+    probe = "import tachograph.lease.acquire"
     return _works([*as_user(uid), "env", f"PYTHONPATH={SOURCE}", sys.executable, "-c", probe])
 
 

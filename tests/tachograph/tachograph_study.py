@@ -7,15 +7,15 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from tachograph.device import Device
+from tachograph.execution.running import Host, RunFailedError, execute
 from tachograph.files import write_json
-from tachograph.layout import StudyFolder
-from tachograph.machine import machine_facts
+from tachograph.host.device import Device
+from tachograph.host.machine import machine_facts
 from tachograph.models import Configuration
-from tachograph.opening import OpenedStudy, open_study
-from tachograph.registration import register
-from tachograph.running import Host, RunFailedError, execute
-from tachograph.state import read_state
+from tachograph.study.layout import StudyFolder
+from tachograph.study.opening import OpenedStudy, open_study
+from tachograph.study.registration import register
+from tachograph.study.state import read_state
 
 STUB = Path(__file__).with_name("stub")
 # A device of our own, so that tests neither wait for nor disturb other users of this machine.

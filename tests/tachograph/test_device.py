@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tachograph.cards import visible_cards
-from tachograph.device import Device, resolve_device
 from tachograph.errors import TachographError
+from tachograph.host.cards import visible_cards
+from tachograph.host.device import Device, resolve_device
 
 UUID = [f"{i}1111111-2222-3333-4444-555555555555" for i in range(3)]
 
@@ -163,7 +163,7 @@ def test_card_that_cannot_be_named_is_an_error(
     root: Path, tool: Path, script: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A card is there, the tool fails or hangs: an error in bounded time, never the processor instead."""
-    monkeypatch.setattr("tachograph.tools.output_of.__defaults__", (0.5,))
+    monkeypatch.setattr("tachograph.host.tools.output_of.__defaults__", (0.5,))
     (root / "dev/nvidia0").touch()
     fake(tool, script)
     with pytest.raises(TachographError, match="cannot be identified"):
@@ -226,7 +226,8 @@ def test_this_machine_is_told_cheaply() -> None:
 def test_the_package_is_light_to_import() -> None:
     """Importing the lease loads neither torch nor numpy nor pandas."""
     code = (
-        "import sys, tachograph.lease, tachograph.supervise, tachograph.device, tachograph.host\n"
+        "import sys, tachograph.lease.acquire, tachograph.execution.supervise\n"
+        "import tachograph.host.device, tachograph.host.sampler\n"
         "print(sorted({'torch', 'numpy', 'pandas', 'pydantic'} & set(sys.modules)))"
     )
     source = str(Path(__file__).parents[2] / "src")

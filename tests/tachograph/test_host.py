@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from tachograph.device import Device
-from tachograph.gpuprocesses import GpuProcess, compute_processes, parse_compute_apps
-from tachograph.host import HostSampler
-from tachograph.lease import acquire
-from tachograph.processes import TICKS_PER_SECOND
-from tachograph.sensors import UNITS, Counters, count, gauges, gpu_gauges, rates
-from tachograph.supervise import supervise
-from tachograph.tools import Unknown
+from tachograph.execution.supervise import supervise
+from tachograph.host.device import Device
+from tachograph.host.gpuprocesses import GpuProcess, compute_processes, parse_compute_apps
+from tachograph.host.sampler import HostSampler
+from tachograph.host.sensors import UNITS, Counters, count, gauges, gpu_gauges, rates
+from tachograph.host.tools import Unknown
+from tachograph.lease.acquire import acquire
+from tachograph.lease.processes import TICKS_PER_SECOND
 
 CPU = Device("cpu", "cpu", "cpu-0", "a processor")
 H200 = Device("cuda:0", "cuda", "gpu-01111111-2222-3333-4444-555555555555", "NVIDIA H200", "0000:03:00.0")
@@ -116,9 +116,7 @@ def test_clean_needs_a_view_of_all_processes(root: Path, tool: Path) -> None:
     assert programs(H200, root)["status"] == "clean"
 
 
-def test_machine_without_gpu_is_clean_and_a_lost_tool_is_not(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_machine_without_gpu_is_clean_and_a_lost_tool_is_not(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No card and no tool: nothing can compute there. A card without the tool: unknown."""
     monkeypatch.setenv("PATH", "/nonexistent")
     assert programs(CPU, root)["status"] == "clean"
@@ -135,9 +133,7 @@ def test_lines_of_compute_programs() -> None:
         GpuProcess(12, "a, b.py", 3.0),
         GpuProcess(13, "x", None),
     ]
-    assert isinstance(
-        parse_compute_apps("|    0   N/A  N/A   1234   G   /usr/lib/xorg/Xorg   30MiB |"), Unknown
-    )
+    assert isinstance(parse_compute_apps("|    0   N/A  N/A   1234   G   /usr/lib/xorg/Xorg   30MiB |"), Unknown)
 
 
 def test_only_the_leased_card_is_asked(root: Path, tool: Path) -> None:
@@ -153,9 +149,7 @@ def amd(root: Path) -> Path:
         folder = root / f"sys/class/kfd/kfd/topology/nodes/{node}"
         write(folder / "name", "gfx1151\n")
         write(folder / "gpu_id", f"{number}\n")
-        properties = (
-            f"simd_count 80\nlocation_id {location}\ndomain 0\nunique_id 0\ndrm_render_minor {128 + node}\n"
-        )
+        properties = f"simd_count 80\nlocation_id {location}\ndomain 0\nunique_id 0\ndrm_render_minor {128 + node}\n"
         write(folder / "properties", properties)
         write(root / f"dev/dri/renderD{128 + node}", "")
     write(root / "dev/kfd", "")
@@ -283,12 +277,7 @@ def test_nvidia_gauges(root: Path, tool: Path) -> None:
 
 def test_foreign_load_is_told_from_our_own() -> None:
     """A busy loop below us is ours, one that has nothing to do with us is not."""
-    burn = (
-        "import time\n"
-        "end = time.monotonic() + 1.2\n"
-        "while time.monotonic() < end: pass\n"
-        "print(time.process_time())"
-    )
+    burn = "import time\nend = time.monotonic() + 1.2\nwhile time.monotonic() < end: pass\nprint(time.process_time())"
 
     def foreign(own: bool) -> tuple[float, float]:
         before = count()
@@ -319,9 +308,7 @@ def test_sampler_rides_on_the_supervisor(tmp_path: Path) -> None:
     sampler = HostSampler(CPU, interval_s=0.25)
     sampler.start()
     with acquire(CPU, tmp_path, max_wait_s=0, max_hold_s=60) as lease:
-        outcome = supervise(
-            ["sleep", "1"], lease=lease, log_path=None, max_hold_s=60, on_tick=sampler.tick, tick_s=0.1
-        )
+        outcome = supervise(["sleep", "1"], lease=lease, log_path=None, max_hold_s=60, on_tick=sampler.tick, tick_s=0.1)
     sampler.stop()
     summary = sampler.summary()
     assert outcome.status == "finished"
@@ -335,7 +322,7 @@ def test_sampler_that_fails_harms_nobody(root: Path, monkeypatch: pytest.MonkeyP
     def broken(*_: object) -> None:
         raise RuntimeError("sensor on fire")
 
-    monkeypatch.setattr("tachograph.host.count", broken)
+    monkeypatch.setattr("tachograph.host.sampler.count", broken)
     sampler = HostSampler(CPU, interval_s=0.0, root=root)
     sampler.start()
     sampler.tick()
@@ -356,11 +343,6 @@ def test_real_host_gives_numbers() -> None:
     summary = sampler.summary()
     assert summary["samples"] == 3
     quantities = summary["quantities"]
-    assert (
-        0
-        <= quantities["cpu_foreign"]["min"]
-        <= quantities["cpu_foreign"]["max"]
-        <= (os.cpu_count() or 1) * 1.2
-    )
+    assert 0 <= quantities["cpu_foreign"]["min"] <= quantities["cpu_foreign"]["max"] <= (os.cpu_count() or 1) * 1.2
     assert quantities["memory_available"]["min"] > 1e6
     assert quantities["cpu_steal"]["n"] == 3

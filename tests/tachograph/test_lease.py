@@ -25,12 +25,12 @@ from lease_helpers import (
     python,
 )
 
+from tachograph.commands.lease import status_table
 from tachograph.errors import LeaseUnavailableError, TachographError
-from tachograph.holders import find_holders
-from tachograph.lease import acquire
-from tachograph.leasecommand import status_table
-from tachograph.lockfile import default_lease_folder, file_system_type, prepare_folder
-from tachograph.processes import printable, read_stat
+from tachograph.lease.acquire import acquire
+from tachograph.lease.holders import find_holders
+from tachograph.lease.lockfile import default_lease_folder, file_system_type, prepare_folder
+from tachograph.lease.processes import printable, read_stat
 
 HOLD = """
 lease = acquire(CPU, Path(sys.argv[1]), study="stars", run="fast-seed1", max_wait_s=20, max_hold_s=60)
@@ -123,12 +123,10 @@ def test_waiting_speaks_at_once_and_ends_with_the_holder(folder: Path, lock: Pat
         assert 0 < record["waited_s"] < 20
 
 
-def test_waiting_speaks_again_every_thirty_seconds(
-    folder: Path, lock: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_waiting_speaks_again_every_thirty_seconds(folder: Path, lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The holder is named again after each period (shortened here), and not at each try."""
-    monkeypatch.setattr("tachograph.patience.SAY_EVERY_SECONDS", 0.2)
-    monkeypatch.setattr("tachograph.patience.POLL_SECONDS", 0.01)
+    monkeypatch.setattr("tachograph.lease.patience.SAY_EVERY_SECONDS", 0.2)
+    monkeypatch.setattr("tachograph.lease.patience.POLL_SECONDS", 0.01)
     holder = flock_holder(lock)
     said: list[str] = []
     refusal(folder, max_wait_s=1.0, say=said.append)
@@ -354,9 +352,7 @@ def test_lock_files_are_leases_of_their_own(folder: Path, tmp_path: Path) -> Non
         finish(inner)
 
 
-def test_lock_on_a_replaced_file_is_tried_again(
-    folder: Path, lock: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lock_on_a_replaced_file_is_tried_again(folder: Path, lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A lock on a file that was replaced between opening and locking excludes nobody: take the new file."""
     import filelock._native._unix as unix
 
@@ -404,9 +400,7 @@ def make_device(path: Path) -> None:
         (make_device, "a device"),
     ],
 )
-def test_what_is_no_file_is_refused(
-    folder: Path, lock: Path, make: Callable[[Path], None], word: str
-) -> None:
+def test_what_is_no_file_is_refused(folder: Path, lock: Path, make: Callable[[Path], None], word: str) -> None:
     """D15: a lock file of another kind is refused at once, by name."""
     folder.mkdir()
     make(lock)
@@ -595,8 +589,8 @@ def test_arguments_of_others_are_not_kept(folder: Path, lock: Path) -> None:
 def test_default_folder_is_used_and_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a folder the device's own default folder is made, and the status finds it."""
     tmp_path.chmod(0o1777)
-    monkeypatch.setattr("tachograph.lockfile.DEFAULT_PARENT", tmp_path)
-    monkeypatch.setattr("tachograph.leasecommand.DEFAULT_PARENT", tmp_path)
+    monkeypatch.setattr("tachograph.lease.lockfile.DEFAULT_PARENT", tmp_path)
+    monkeypatch.setattr("tachograph.commands.lease.DEFAULT_PARENT", tmp_path)
     with acquire(CPU, max_wait_s=0, max_hold_s=60) as lease:
         assert lease.path == tmp_path / "tachograph-lease-cpu-0" / "cpu-0.lock"
         [row] = [line for line in status_table(None, None).splitlines() if line.startswith("cpu-0")]
@@ -612,7 +606,7 @@ def test_default_folder_is_per_device_and_needs_no_root() -> None:
 
 STRESS = """
 folder, work, rounds = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
-tachograph.patience.POLL_SECONDS = 0.002
+tachograph.lease.patience.POLL_SECONDS = 0.002
 contended = 0
 tell("ready")
 sys.stdin.readline()

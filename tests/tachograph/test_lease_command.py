@@ -13,7 +13,7 @@ from lease_helpers import SOURCE, finish, flock_holder, heard, is_free
 
 MAIN = """
 import argparse, sys
-from tachograph import leasecommand
+from tachograph.commands import lease as leasecommand
 from tachograph.errors import TachographError
 parser = argparse.ArgumentParser(prog="tachograph")
 leasecommand.add_parser(parser.add_subparsers(required=True))

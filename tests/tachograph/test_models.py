@@ -11,10 +11,10 @@ import pytest
 import yaml
 
 from tachograph.files import canonical_json
-from tachograph.loading import load_study
 from tachograph.models import Configuration, Study, Trainer
-from tachograph.planning import block_order, plan_study
-from tachograph.registration import content
+from tachograph.study.loading import load_study
+from tachograph.study.planning import block_order, plan_study
+from tachograph.study.registration import content
 
 REPOSITORY = Path(__file__).parents[2]
 SCHEMAS = REPOSITORY / "workflow" / "schemas"

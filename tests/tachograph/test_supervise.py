@@ -17,10 +17,10 @@ import pytest
 from lease_helpers import CPU, finish, heard, is_free, kill, python
 
 from tachograph.errors import TachographError
-from tachograph.lease import acquire
-from tachograph.outcome import Outcome, judge
-from tachograph.processes import all_pids, environment_value, is_alive
-from tachograph.supervise import supervise
+from tachograph.execution.outcome import Outcome, judge
+from tachograph.execution.supervise import supervise
+from tachograph.lease.acquire import acquire
+from tachograph.lease.processes import all_pids, environment_value, is_alive
 
 SUPERVISE = """
 import json
@@ -61,7 +61,7 @@ def marked(word: str) -> list[int]:
 @pytest.fixture(autouse=True)
 def _hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Left-over processes are given less time to end by themselves, to save that of the tests."""
-    monkeypatch.setattr("tachograph.supervise.LINGER_SECONDS", 0.05)
+    monkeypatch.setattr("tachograph.execution.supervise.LINGER_SECONDS", 0.05)
 
 
 def run(folder: Path, argv: Sequence[str], **options: Any) -> Outcome:
@@ -176,7 +176,7 @@ def test_nothing_outlives_the_lease(folder: Path, tmp_path: Path, lock: Path, sc
 
 def test_helpers_may_end_by_themselves(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A helper that sees the end of its program and cleans up is not killed (multiprocessing has one)."""
-    monkeypatch.setattr("tachograph.supervise.LINGER_SECONDS", 20.0)
+    monkeypatch.setattr("tachograph.execution.supervise.LINGER_SECONDS", 20.0)
     pipe, cleaned = tmp_path / "pipe", tmp_path / "cleaned"
     os.mkfifo(pipe)
     script = f"(setsid sh -c 'read line < {pipe}; echo > {cleaned}' &) ; exec 8> {pipe}; exit 0"
@@ -246,9 +246,7 @@ def test_asking_twice_means_now(folder: Path, mark: str) -> None:
 
 def test_one_request_may_come_twice(folder: Path, mark: str) -> None:
     """Ctrl-C may reach us from the terminal and from Snakemake: two signals at once leave the grace."""
-    script = (
-        "trap 'trap : TERM; echo ending; sleep 0.2; exit 5' INT; echo ready; while :; do sleep 0.02; done"
-    )
+    script = "trap 'trap : TERM; echo ending; sleep 0.2; exit 5' INT; echo ready; while :; do sleep 0.02; done"
     supervisor = python(SUPERVISE.replace("grace_s=1)", "grace_s=30)"), folder, "sh", "-c", script)
     assert heard(supervisor) == "ready"
     supervisor.send_signal(signal.SIGINT)
@@ -276,7 +274,7 @@ def test_ignored_hangup_stays_ignored(folder: Path) -> None:
 @pytest.mark.parametrize("setpriv", [True, False], ids=["setpriv", "shim"])
 def test_program_dies_with_its_supervisor(folder: Path, lock: Path, mark: str, setpriv: bool) -> None:
     """SIGKILL of the supervisor kills the program, with setpriv(1) and without."""
-    without = "import tachograph.parenthood\ntachograph.parenthood._capable_setpriv = lambda: None\n"
+    without = "import tachograph.execution.parenthood\ntachograph.parenthood._capable_setpriv = lambda: None\n"
     body = ("" if setpriv else without) + SUPERVISE
     supervisor = python(body, folder, "sh", "-c", "echo $$; exec sleep 60")
     program = int(heard(supervisor))
@@ -348,9 +346,9 @@ def test_nested_supervision_spares_the_outer_program(folder: Path, tmp_path: Pat
 import sys, subprocess
 sys.path.insert(0, {str(Path(__file__).parents[2] / "src")!r})
 from pathlib import Path
-from tachograph.device import Device
-from tachograph.lease import acquire
-from tachograph.supervise import supervise
+from tachograph.host.device import Device
+from tachograph.lease.acquire import acquire
+from tachograph.execution.supervise import supervise
 brother = subprocess.Popen(["sleep", "60"])
 with acquire(Device("cpu", "cpu", "cpu-0", ""), Path({str(folder)!r}), max_wait_s=0, max_hold_s=9) as lease:
     outcome = supervise(["sh", "-c", "setsid sleep 60 & exit 0"], lease=lease, log_path=None, max_hold_s=9)
@@ -367,9 +365,9 @@ def test_what_cannot_be_killed_keeps_the_lock(
     folder: Path, lock: Path, monkeypatch: pytest.MonkeyPatch, mark: str
 ) -> None:
     """If SIGKILL does not help (a process stuck in the kernel, here a kill that does nothing), no release."""
-    monkeypatch.setattr("tachograph.supervise.SURVIVOR_PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr("tachograph.execution.supervise.SURVIVOR_PATIENCE_SECONDS", 0.2)
     genuine = os.kill
-    monkeypatch.setattr("tachograph.supervise.os.kill", lambda pid, number: None)
+    monkeypatch.setattr("tachograph.execution.supervise.os.kill", lambda pid, number: None)
     with acquire(CPU, folder, max_wait_s=0, max_hold_s=60) as lease:
         outcome = supervise(["sh", "-c", "sleep 60 & exit 0"], lease=lease, log_path=None, max_hold_s=9)
     assert outcome.unkillable != []

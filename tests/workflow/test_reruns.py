@@ -53,9 +53,7 @@ def test_changed_environment_of_an_arm_runs_that_arm_only(executed, metadata):
     """Only the fast runs depend on the fast arm's environment."""
     if metadata == "without":
         shutil.rmtree(executed.path / ".snakemake")
-    executed.edit(
-        "config/studies/toy.toml", 'STUB_PATH = "fast" }', 'STUB_PATH = "fast", STUB_PAUSE = "0.02" }'
-    )
+    executed.edit("config/studies/toy.toml", 'STUB_PATH = "fast" }', 'STUB_PATH = "fast", STUB_PAUSE = "0.02" }')
     assert executed.snakemake("-c2").returncode == 0
     assert executed.trained() == [*RUNS, "fast 0 6", "fast 1 6"]
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from tachograph import opening
+from tachograph.study import opening
 from tachograph.analysis.names import figure_names, table_names
 from tachograph.errors import TachographError
-from tachograph.fingerprint import code_fingerprint
+from tachograph.study.fingerprint import code_fingerprint
 from tachograph.models.trainer import Code
 
 ROOT = Path.cwd()
@@ -101,7 +101,7 @@ def own_code(wildcards):
 
 def begin_session():
     """Before the first job: caps, devices, lock folders, and nobody else at work on these studies."""
-    from tachograph import session
+    from tachograph.study import session
 
     try:
         session.begin(STUDIES.values(), CONFIGURATION, workflow.global_resources, forced_targets())
@@ -111,6 +111,6 @@ def begin_session():
 
 def end_session():
     """After the last job, also after a failure: bring status.md up to date."""
-    from tachograph import session
+    from tachograph.study import session
 
     session.end(STUDIES.values())

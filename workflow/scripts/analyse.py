@@ -6,9 +6,9 @@ from pathlib import Path
 from tachograph.analysis.sealed import check_published, read_sealed
 from tachograph.analysis.study import sections
 from tachograph.files import write_json
-from tachograph.layout import StudyFolder
-from tachograph.opening import RESULTS
 from tachograph.scripting import run_program
+from tachograph.study.layout import StudyFolder
+from tachograph.study.opening import RESULTS
 
 
 def main() -> None:

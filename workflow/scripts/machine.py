@@ -3,11 +3,11 @@
 import argparse
 from pathlib import Path
 
-from tachograph.devicechoice import choose_device
 from tachograph.files import write_json
-from tachograph.machine import machine_facts
-from tachograph.opening import open_study
+from tachograph.host.choice import choose_device
+from tachograph.host.machine import machine_facts
 from tachograph.scripting import configuration, run_program
+from tachograph.study.opening import open_study
 
 
 def main() -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from tachograph.errors import TachographError
 from tachograph.files import write_json
-from tachograph.opening import open_study
 from tachograph.scripting import configuration, run_program
+from tachograph.study.opening import open_study
 
 
 def main() -> None:

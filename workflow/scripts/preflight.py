@@ -3,13 +3,13 @@
 import argparse
 from pathlib import Path
 
+from tachograph.analysis.preflight import preflight
 from tachograph.analysis.sealed import read_sealed
+from tachograph.execution.running import say_on_terminal
 from tachograph.files import write_json
-from tachograph.layout import StudyFolder
-from tachograph.opening import RESULTS
-from tachograph.preflightcheck import preflight
-from tachograph.running import say_on_terminal
 from tachograph.scripting import run_program
+from tachograph.study.layout import StudyFolder
+from tachograph.study.opening import RESULTS
 
 
 def main() -> None:

@@ -3,14 +3,14 @@
 import argparse
 from pathlib import Path
 
+from tachograph.execution.running import say_on_terminal
 from tachograph.files import write_text
-from tachograph.layout import StudyFolder
-from tachograph.opening import RESULTS
 from tachograph.record.build import write_record
 from tachograph.record.manifest import MANIFEST
-from tachograph.running import say_on_terminal
 from tachograph.scripting import run_program
-from tachograph.status import write_status
+from tachograph.study.layout import StudyFolder
+from tachograph.study.opening import RESULTS
+from tachograph.study.status import write_status
 
 
 def main() -> None:

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from tachograph.errors import TachographError
 from tachograph.files import write_json
-from tachograph.opening import open_study
-from tachograph.registration import register
 from tachograph.scripting import configuration, run_program
-from tachograph.state import read_state
-from tachograph.status import write_status
+from tachograph.study.opening import open_study
+from tachograph.study.registration import register
+from tachograph.study.state import read_state
+from tachograph.study.status import write_status
 
 
 def main() -> None:

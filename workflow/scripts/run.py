@@ -6,11 +6,11 @@ A run that already counts is published again without touching the device; --forc
 import argparse
 from pathlib import Path
 
-from tachograph.devicechoice import choose_device
 from tachograph.errors import TachographError
-from tachograph.layout import StudyFolder
-from tachograph.running import Host, execute, is_forced, read_plan, say_on_terminal
+from tachograph.execution.running import Host, execute, is_forced, read_plan, say_on_terminal
+from tachograph.host.choice import choose_device
 from tachograph.scripting import configuration, run_program
+from tachograph.study.layout import StudyFolder
 
 
 def main() -> None:

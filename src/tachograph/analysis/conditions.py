@@ -18,7 +18,7 @@ from tachograph.evidence.randomness import generator
 from tachograph.evidence.throughput import ThroughputError, retained
 from tachograph.evidence.warmup import Steadiness, assess_study
 from tachograph.evidence.withinrun import within_run
-from tachograph.registration import current
+from tachograph.study.registration import current
 
 Floats = NDArray[np.float64]
 Row = dict[str, Any]

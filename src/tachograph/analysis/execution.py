@@ -7,7 +7,7 @@ from typing import Any
 
 from tachograph.analysis.sealed import SealedStudy
 from tachograph.evidence.order import Started, compare_order
-from tachograph.planning import PlannedRun
+from tachograph.study.planning import PlannedRun
 
 PAUSE_SECONDS = 60.0  # a longer gap between two runs is somebody's pause, not the workflow's own time
 

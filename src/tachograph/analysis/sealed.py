@@ -6,17 +6,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tachograph.attempt import RUN
 from tachograph.errors import TachographError
 from tachograph.evidence.history import History, read_history
+from tachograph.execution.attempt import RUN
+from tachograph.execution.judging import history_spec
 from tachograph.files import PLAIN_PATH, read_json
-from tachograph.integrity import damage
-from tachograph.judging import history_spec
-from tachograph.layout import StudyFolder
 from tachograph.models import Study, Trainer
-from tachograph.planning import PlannedRun
-from tachograph.registration import current_study, read_registration
-from tachograph.state import Attempt, StudyState, read_state
+from tachograph.study.integrity import damage
+from tachograph.study.layout import StudyFolder
+from tachograph.study.planning import PlannedRun
+from tachograph.study.registration import current_study, read_registration
+from tachograph.study.state import Attempt, StudyState, read_state
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from tachograph.analysis.sealed import SealedRun, SealedStudy
 from tachograph.errors import TachographError
 from tachograph.evidence.profile import parse_profile
 from tachograph.evidence.stages import ArmSummary, ArmTime, stage_table
-from tachograph.planning import COMPONENT
+from tachograph.study.planning import COMPONENT
 
 
 def stages(sealed: SealedStudy) -> dict[str, Any]:

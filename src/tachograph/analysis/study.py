@@ -9,11 +9,11 @@ from tachograph.analysis import curves as curve_section
 from tachograph.analysis.deviations import deviations
 from tachograph.analysis.endings import endings
 from tachograph.analysis.notmeasured import not_measured
+from tachograph.analysis.preflight import preflight
 from tachograph.analysis.sealed import SealedStudy, read_sealed, with_first_attempts
-from tachograph.layout import StudyFolder
-from tachograph.preflightcheck import preflight
-from tachograph.registration import current
-from tachograph.state import counts
+from tachograph.study.layout import StudyFolder
+from tachograph.study.registration import current
+from tachograph.study.state import counts
 
 
 def analyse(folder: StudyFolder) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from tachograph.evidence.equivalence import Equivalence, equivalence_test
 from tachograph.evidence.judging import Judged, judged
 from tachograph.evidence.randomness import generator
 from tachograph.evidence.verdicts import CurveVerdict, PredictionVerdict
-from tachograph.registration import current
+from tachograph.study.registration import current
 
 ALPHA = 0.05
 

@@ -6,12 +6,12 @@ import argparse
 from pathlib import Path
 
 from tachograph.errors import TachographError
-from tachograph.opening import open_study
-from tachograph.registration import changes, content, current, read_registration, register
 from tachograph.scripting import configuration
-from tachograph.session import exclusive_session
-from tachograph.state import read_state
-from tachograph.status import write_status
+from tachograph.study.opening import open_study
+from tachograph.study.registration import changes, content, current, read_registration, register
+from tachograph.study.session import exclusive_session
+from tachograph.study.state import read_state
+from tachograph.study.status import write_status
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

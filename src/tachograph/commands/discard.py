@@ -5,15 +5,15 @@ from __future__ import annotations
 import argparse
 
 from tachograph.errors import TachographError
-from tachograph.layout import StudyFolder
-from tachograph.ledger import Ledger
-from tachograph.opening import RESULTS
-from tachograph.planning import PlannedRun
-from tachograph.recordkeeping import set_record_aside
-from tachograph.registration import current_study, read_registration
-from tachograph.session import exclusive_session
-from tachograph.state import read_state
-from tachograph.status import write_status
+from tachograph.study.layout import StudyFolder
+from tachograph.study.ledger import Ledger
+from tachograph.study.opening import RESULTS
+from tachograph.study.planning import PlannedRun
+from tachograph.study.recordkeeping import set_record_aside
+from tachograph.study.registration import current_study, read_registration
+from tachograph.study.session import exclusive_session
+from tachograph.study.state import read_state
+from tachograph.study.status import write_status
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

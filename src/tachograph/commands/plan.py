@@ -8,10 +8,10 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from tachograph.opening import OpenedStudy, open_study
-from tachograph.planning import PlannedRun
 from tachograph.scripting import configuration
-from tachograph.state import StudyState, read_state
+from tachograph.study.opening import OpenedStudy, open_study
+from tachograph.study.planning import PlannedRun
+from tachograph.study.state import StudyState, read_state
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

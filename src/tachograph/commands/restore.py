@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import argparse
 
-from tachograph.attempt import RUN
 from tachograph.errors import TachographError
+from tachograph.execution.attempt import RUN
 from tachograph.files import publish_copy, read_json
-from tachograph.integrity import damage, damaged_files
-from tachograph.layout import StudyFolder
-from tachograph.opening import RESULTS
-from tachograph.recordkeeping import set_record_aside
-from tachograph.session import exclusive_session
-from tachograph.state import StudyState, read_state
+from tachograph.study.integrity import damage, damaged_files
+from tachograph.study.layout import StudyFolder
+from tachograph.study.opening import RESULTS
+from tachograph.study.recordkeeping import set_record_aside
+from tachograph.study.session import exclusive_session
+from tachograph.study.state import StudyState, read_state
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

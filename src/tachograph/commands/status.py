@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 
 from tachograph.errors import TachographError
-from tachograph.layout import StudyFolder
-from tachograph.opening import RESULTS
-from tachograph.registration import current_study, read_registration
 from tachograph.scripting import configuration
-from tachograph.state import read_state
-from tachograph.status import status_page
+from tachograph.study.layout import StudyFolder
+from tachograph.study.opening import RESULTS
+from tachograph.study.registration import current_study, read_registration
+from tachograph.study.state import read_state
+from tachograph.study.status import status_page
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

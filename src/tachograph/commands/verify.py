@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from tachograph.layout import StudyFolder
 from tachograph.record.verify import verify
+from tachograph.study.layout import StudyFolder
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

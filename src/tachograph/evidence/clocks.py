@@ -111,9 +111,7 @@ def _no_jump(
     return ok
 
 
-def _tell_wall_steps(
-    elapsed: Floats | None, wall: Floats | None, line: NDArray[np.int64], findings: Findings
-) -> None:
+def _tell_wall_steps(elapsed: Floats | None, wall: Floats | None, line: NDArray[np.int64], findings: Findings) -> None:
     if elapsed is None or wall is None:
         return
     step = wall - elapsed

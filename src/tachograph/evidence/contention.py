@@ -63,6 +63,4 @@ def cycle_check(factor_time: float, factor_cycles: float) -> str | None:
     opposed = (factor_time > 1) != (factor_cycles > 1) and gap > 1e-9
     if gap <= CYCLE_GAP and not opposed:
         return None
-    return (
-        f"{factor_time:.3f}x in time but {factor_cycles:.3f}x in clock cycles: the arms ran at other clocks"
-    )
+    return f"{factor_time:.3f}x in time but {factor_cycles:.3f}x in clock cycles: the arms ran at other clocks"

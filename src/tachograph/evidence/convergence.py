@@ -10,9 +10,7 @@ import numpy as np
 from scipy import stats
 
 
-def iterations_to_target(
-    iteration: Sequence[int], values: Sequence[float], target: float, rising: bool
-) -> float:
+def iterations_to_target(iteration: Sequence[int], values: Sequence[float], target: float, rising: bool) -> float:
     """First iteration whose value reaches ``target`` (from below if ``rising``); infinity if none does."""
     for number, value in zip(iteration, values, strict=True):
         if value >= target if rising else value <= target:
@@ -62,9 +60,7 @@ def convergence_floor(reference: Sequence[float], submitted: int, alpha: float =
     differ in the SD (mlcommons/logging#375), so both floors are given. ValueError below three results.
     """
     if len(reference) < 3 or submitted < 3:
-        raise ValueError(
-            f"{len(reference)} reference and {submitted} submitted results; expected three of each"
-        )
+        raise ValueError(f"{len(reference)} reference and {submitted} submitted results; expected three of each")
     full = np.sort(np.asarray(reference, dtype=np.float64))
     trimmed = full[1:-1]
     t = float(stats.t.ppf(1 - alpha, len(full) - 1))

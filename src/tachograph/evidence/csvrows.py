@@ -42,9 +42,7 @@ def csv_rows(
 class _Table:
     """The header that holds at present, and rows read by it."""
 
-    def __init__(
-        self, path: Path, iteration: str | None, aliases: Mapping[str, str], findings: Findings
-    ) -> None:
+    def __init__(self, path: Path, iteration: str | None, aliases: Mapping[str, str], findings: Findings) -> None:
         self._path = path
         self._iteration = iteration
         self._aliases = aliases
@@ -90,9 +88,7 @@ class _Table:
         if twice is not None:
             raise self._error(number, f"column {twice!r} stands twice in the header")
         if self._iteration is not None and self._iteration not in names:
-            raise self._error(
-                number, f"no column {self._iteration!r} in the header; found {', '.join(cells)}"
-            )
+            raise self._error(number, f"no column {self._iteration!r} in the header; found {', '.join(cells)}")
         return names
 
     def _error(self, number: int, what: str) -> HistoryError:

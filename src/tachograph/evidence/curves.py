@@ -77,8 +77,7 @@ def align(
     runs = [*reference, *fast]
     if not reference or not fast or not metrics:
         raise CurveError(
-            f"{len(reference)} reference and {len(fast)} fast runs with {len(metrics)} metrics: "
-            "nothing to compare"
+            f"{len(reference)} reference and {len(fast)} fast runs with {len(metrics)} metrics: nothing to compare"
         )
     first = runs[0]
     for run in runs:
@@ -159,9 +158,7 @@ def repeatability(
     both = align([first], [second], metrics)
     repeat = np.abs(both.reference[0] - both.fast[0]).max(axis=1)
     if not other_seeds:
-        return Repeatability(
-            dict(zip(metrics, repeat.tolist(), strict=True)), None, bool((repeat == 0).all())
-        )
+        return Repeatability(dict(zip(metrics, repeat.tolist(), strict=True)), None, bool((repeat == 0).all()))
     seeds = align([first], other_seeds, metrics)
     between = np.abs(seeds.fast - seeds.reference).max(axis=(0, 2))
     return Repeatability(

@@ -47,9 +47,7 @@ def curve_verdict(
     toothless = d.p_min > alpha
     if e is None:
         prefix = f"p_min {d.p_min:.3g} exceeds {alpha:g}; " if toothless else ""
-        return CurveJudgement(
-            CurveVerdict.NO_VERDICT, prefix + (equivalence.reason or "test E was not computed")
-        )
+        return CurveJudgement(CurveVerdict.NO_VERDICT, prefix + (equivalence.reason or "test E was not computed"))
     sizes = f"p = {d.p:.3g}, δ* = {e.delta_star:.2f}"
     if toothless and not e.passes:
         sentence = f"so few runs cannot tell the arms apart (p_min {d.p_min:.3g} > {alpha:g}); {sizes}"
@@ -67,11 +65,7 @@ def curve_verdict(
     if rejects:
         return CurveJudgement(CurveVerdict.SIZE_UNRESOLVED, f"different, by how much is open; {sizes}")
     needed = e.seeds_needed
-    more = (
-        "no number of seeds settles it at this difference"
-        if needed is None
-        else f"{needed} seeds per arm needed"
-    )
+    more = "no number of seeds settles it at this difference" if needed is None else f"{needed} seeds per arm needed"
     return CurveJudgement(CurveVerdict.INCONCLUSIVE, f"{sizes}, {more}")
 
 
@@ -183,9 +177,7 @@ def decide(
         return DecisionJudgement(Decision.REJECT, "the gain is below the registered minimum")
     if speed is not SpeedVerdict.GAIN:
         return DecisionJudgement(Decision.HOLD, f"the speed is {speed}")
-    if curve not in _ACCEPTED and not (
-        curve is CurveVerdict.MATCHED_DIFFERENT and detectable_difference_allowed
-    ):
+    if curve not in _ACCEPTED and not (curve is CurveVerdict.MATCHED_DIFFERENT and detectable_difference_allowed):
         return DecisionJudgement(Decision.HOLD, f"the curves are {curve}")
     if parity not in _PARITY_ACCEPTED:
         return DecisionJudgement(Decision.HOLD, f"the numerics parity is {parity}")

@@ -126,8 +126,7 @@ def check_design(design: Design) -> DesignCheck:
         if design.predicted_high is not None and gain_from > design.predicted_high:
             speed.remove(SpeedVerdict.GAIN)
             missing.append(
-                f"GAIN: it would take a factor of {gain_from:.2f}, the prediction ends at "
-                f"{design.predicted_high:.2f}"
+                f"GAIN: it would take a factor of {gain_from:.2f}, the prediction ends at {design.predicted_high:.2f}"
             )
     can_reject = p_min <= design.alpha
     can_match = delta_star is not None and delta_star < 1
@@ -146,9 +145,7 @@ def check_design(design: Design) -> DesignCheck:
         decisions.append(Decision.ADOPT)
     if SpeedVerdict.NO_GAIN in speed or can_reject:
         decisions.append(Decision.REJECT)
-    return DesignCheck(
-        p_min, delta_star, gain_from, no_gain, tuple(speed), curves, tuple(decisions), tuple(missing)
-    )
+    return DesignCheck(p_min, delta_star, gain_from, no_gain, tuple(speed), curves, tuple(decisions), tuple(missing))
 
 
 def _curve_verdicts(can_reject: bool, can_match: bool) -> tuple[CurveVerdict, ...]:

@@ -190,8 +190,7 @@ def read_history(path: str | Path, spec: HistorySpec) -> History:
     segment, segments = split_segments(iteration, resets, session, line, findings)
     work = _quantity(spec.work, columns, iteration, segment, None)
     durations = {
-        name: _quantity(counter, columns, iteration, segment, session)
-        for name, counter in spec.durations.items()
+        name: _quantity(counter, columns, iteration, segment, session) for name, counter in spec.durations.items()
     }
     _tell_repeats(iteration, [columns[m] for m in spec.metrics], line, findings)
     _tell_gaps(iteration, spec.stride, findings)
@@ -250,9 +249,7 @@ def _iterations(
         row = int(np.argmin(good))
         kind = Missing(missing[name][row])
         found = str(values[row]) if kind is Missing.PRESENT else kind.name.lower().replace("_", " ")
-        raise HistoryError(
-            f"{path}, line {line[row]}: iteration column {name!r} is {found}, expected a whole number"
-        )
+        raise HistoryError(f"{path}, line {line[row]}: iteration column {name!r} is {found}, expected a whole number")
     return values.astype(np.int64)
 
 

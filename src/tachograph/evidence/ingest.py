@@ -34,9 +34,7 @@ def ingest_report(history: History) -> dict[str, Any]:
             }
             for s in history.segments
         ],
-        "findings": [
-            {"kind": f.kind.value, "line": f.line, "sentence": f.sentence} for f in history.findings
-        ],
+        "findings": [{"kind": f.kind.value, "line": f.line, "sentence": f.sentence} for f in history.findings],
         "counts": {kind.value: count for kind, count in history.counts.items()},
     }
 

@@ -166,8 +166,6 @@ def _factor(
 ) -> Factor:
     factor = float(np.exp(centre))
     if half <= 1e-12:  # equal to the last digits: a coarse clock, not certainty
-        return Factor(
-            factor, None, None, confidence, k, m, df, sd, method, "no spread between runs, no interval"
-        )
+        return Factor(factor, None, None, confidence, k, m, df, sd, method, "no spread between runs, no interval")
     low, high = float(np.exp(centre - half)), float(np.exp(centre + half))
     return Factor(factor, low, high, confidence, k, m, df, sd, method, note)

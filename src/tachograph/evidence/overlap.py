@@ -51,9 +51,7 @@ def find_overlap(total: Floats, timers: Mapping[str, Floats]) -> Overlap:
         if chosen is not None:
             siblings = tuple(name for name, inside in zip(names, chosen, strict=True) if inside)
             nested = tuple(name for name in names if name not in siblings)
-    return Overlap(
-        share, float(means.sum() - whole), closed, siblings, nested, rivals, _coefficients(total, timers)
-    )
+    return Overlap(share, float(means.sum() - whole), closed, siblings, nested, rivals, _coefficients(total, timers))
 
 
 def _best_subset(means: Floats, whole: float) -> tuple[NDArray[np.bool_] | None, int]:

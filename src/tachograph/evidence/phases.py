@@ -96,9 +96,7 @@ def phase_table(
     evaluation = None
     if is_evaluation.any():
         evaluation = _evaluation(total, is_evaluation, evaluation_timer, every)
-    return PhaseTable(
-        mean, int(plain.sum()), tuple(rows), overlap, evaluation, tuple(_warnings(overlap, len(top)))
-    )
+    return PhaseTable(mean, int(plain.sum()), tuple(rows), overlap, evaluation, tuple(_warnings(overlap, len(top))))
 
 
 def _warnings(overlap: Overlap, timers: int) -> list[str]:
@@ -112,9 +110,7 @@ def _warnings(overlap: Overlap, timers: int) -> list[str]:
     return [sentence]
 
 
-def _evaluation(
-    total: Floats, is_evaluation: NDArray[np.bool_], timer: Floats | None, every: int | None
-) -> Evaluation:
+def _evaluation(total: Floats, is_evaluation: NDArray[np.bool_], timer: Floats | None, every: int | None) -> Evaluation:
     count = int(is_evaluation.sum())
     excess = float(total[is_evaluation].mean() - total[~is_evaluation].mean())
     own = None if timer is None else float(timer[is_evaluation].mean())

@@ -123,9 +123,7 @@ def _check(profile: Profile, source: str) -> None:
             raise ProfileError(f"{source}: stage {stage.name!r} has the unknown parent {stage.parent!r}")
         low = -CLOSURE * profile.total_seconds if REMAINDER.search(stage.name) else 0.0
         if not (low <= stage.seconds < math.inf):
-            raise ProfileError(
-                f"{source}: stage {stage.name!r} took {stage.seconds} s, expected at least {low}"
-            )
+            raise ProfileError(f"{source}: stage {stage.name!r} took {stage.seconds} s, expected at least {low}")
     for name, value in (
         ("steps", profile.steps),
         ("total_seconds", profile.total_seconds),

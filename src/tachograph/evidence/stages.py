@@ -86,9 +86,7 @@ def stage_table(profiles: Mapping[str, Profile]) -> StageTable:
     names = list(dict.fromkeys(stage.name for profile in closed.values() for stage in profile.stages))
     rows = []
     for name in names:
-        found = {
-            arm: stage for arm, profile in closed.items() for stage in profile.stages if stage.name == name
-        }
+        found = {arm: stage for arm, profile in closed.items() for stage in profile.stages if stage.name == name}
         first = next(iter(found.values()))
         arms = {arm: _time(closed[arm], stage.seconds) for arm, stage in found.items()}
         rows.append(StageRow(name, first.group, first.parent, arms))

@@ -16,16 +16,16 @@ from tachograph.analysis.study import sections
 from tachograph.analysis.tables import as_csv, table
 from tachograph.errors import TachographError
 from tachograph.files import canonical_json, parse_json, read_json, sha256_file, write_json, write_text
-from tachograph.layout import StudyFolder
-from tachograph.ledger import Ledger
 from tachograph.models import Study, Trainer
 from tachograph.record.document import document, identity_of, new_identity, sealed_files
 from tachograph.record.manifest import MANIFEST, manifest_findings, read_manifest, write_manifest
 from tachograph.record.page import page
 from tachograph.record.readme import readme
-from tachograph.recordkeeping import next_record_folder, set_record_aside
-from tachograph.registration import differences
-from tachograph.state import read_state
+from tachograph.study.layout import StudyFolder
+from tachograph.study.ledger import Ledger
+from tachograph.study.recordkeeping import next_record_folder, set_record_aside
+from tachograph.study.registration import differences
+from tachograph.study.state import read_state
 
 LEDGER = "ledger/ledger.jsonl"
 

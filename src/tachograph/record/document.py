@@ -10,12 +10,12 @@ from typing import Any
 
 from tachograph import __version__
 from tachograph.analysis.names import figure_names, table_names
-from tachograph.attempt import RUN
+from tachograph.execution.attempt import RUN
 from tachograph.files import read_json
-from tachograph.gitstate import git_state
-from tachograph.layout import StudyFolder
-from tachograph.ledger import utc_now
 from tachograph.models import Study, Trainer
+from tachograph.study.gitstate import git_state
+from tachograph.study.layout import StudyFolder
+from tachograph.study.ledger import utc_now
 
 SCHEMA = "throughput-record/1"
 OWN_KEYS = ("schema", "record_id", "created", "supersedes", "generator", "manifest", "tables", "figures", "external")

@@ -12,11 +12,11 @@ from tachograph.analysis.study import analyse
 from tachograph.analysis.tables import as_csv, table
 from tachograph.errors import TachographError
 from tachograph.files import canonical_json, digest, parse_json, read_json
-from tachograph.layout import StudyFolder
 from tachograph.record.document import SCHEMA, analysis_in
 from tachograph.record.manifest import manifest_findings
 from tachograph.record.page import page
 from tachograph.record.readme import readme
+from tachograph.study.layout import StudyFolder
 
 TOLERANCE = 1e-9  # relative: another processor or numpy may round the last digits of a sum differently
 SHOWN = 20

@@ -15,7 +15,7 @@ from tachograph.analysis.study import analyse, sections
 from tachograph.analysis.tables import as_csv, table
 from tachograph.errors import TachographError
 from tachograph.files import canonical_json, parse_json
-from tachograph.layout import StudyFolder
+from tachograph.study.layout import StudyFolder
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ from tachograph_study import execute_study, lay_out
 from tachograph.analysis.sealed import read_sealed
 from tachograph.analysis.study import analyse, sections
 from tachograph.evidence.history import read_history
-from tachograph.judging import history_spec
-from tachograph.layout import StudyFolder
+from tachograph.execution.judging import history_spec
+from tachograph.study.layout import StudyFolder
 
 
 def kinds(analysis: dict[str, Any]) -> dict[str, dict[str, Any]]:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from tachograph.analysis.preflight import preflight
 from tachograph.analysis.sealed import SealedStudy, read_sealed
-from tachograph.layout import StudyFolder
-from tachograph.preflightcheck import preflight
+from tachograph.study.layout import StudyFolder
 
 
 @pytest.fixture

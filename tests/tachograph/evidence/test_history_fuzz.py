@@ -35,9 +35,7 @@ def spec(kind: str) -> HistorySpec:
     cut=st.integers(0, 60),
     patch=st.binary(max_size=12),
 )
-def test_damaged_files_are_read_or_refused(
-    tmp_path: Path, kind: str, place: int, cut: int, patch: bytes
-) -> None:
+def test_damaged_files_are_read_or_refused(tmp_path: Path, kind: str, place: int, cut: int, patch: bytes) -> None:
     """Bytes replaced anywhere give a history or a HistoryError; a valid run has every planned row."""
     good = TABLE if kind == "csv" else WHOLE
     content = good[:place] + patch + good[place + cut :]
@@ -50,7 +48,5 @@ def test_damaged_files_are_read_or_refused(
     assert history.sha256 == hashlib.sha256(content).hexdigest()
     judgement = judge(history, Ended(0), Expected(7, "steps", ("loss",), first_iteration=1))
     if judgement.valid:
-        assert list(np.unique(history.iteration)) == list(
-            range(history.iteration[0], history.iteration[0] + 7)
-        )
+        assert list(np.unique(history.iteration)) == list(range(history.iteration[0], history.iteration[0] + 7))
         assert np.isfinite(history.curve("loss")).all()

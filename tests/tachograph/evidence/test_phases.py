@@ -115,6 +115,4 @@ def test_least_squares_tells_nested_from_sibling() -> None:
     assert found.coefficients["traversal"] == pytest.approx(1, abs=1e-6)
     assert found.coefficients["train"] == pytest.approx(1, abs=1e-6)
     assert found.coefficients["add"] == pytest.approx(0, abs=1e-6)
-    assert find_overlap(traversal[:4], {"traversal": traversal[:4]}).coefficients == {
-        "traversal": pytest.approx(1)
-    }
+    assert find_overlap(traversal[:4], {"traversal": traversal[:4]}).coefficients == {"traversal": pytest.approx(1)}

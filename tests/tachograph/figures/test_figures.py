@@ -14,7 +14,7 @@ from tachograph.analysis.study import sections
 from tachograph.errors import TachographError
 from tachograph.figures import FIGURES, draw
 from tachograph.files import canonical_json, parse_json
-from tachograph.layout import StudyFolder
+from tachograph.study.layout import StudyFolder
 
 
 @pytest.fixture(scope="module")

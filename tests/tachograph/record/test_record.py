@@ -15,6 +15,7 @@ import pytest
 from tachograph_study import execute_study, lay_out
 
 from tachograph.analysis.names import figure_names, table_names
+from tachograph.analysis.preflight import preflight
 from tachograph.analysis.sealed import read_sealed
 from tachograph.analysis.study import sections
 from tachograph.analysis.tables import as_csv, table
@@ -22,13 +23,12 @@ from tachograph.cli import main
 from tachograph.errors import TachographError
 from tachograph.figures import draw
 from tachograph.files import read_json, sha256_file, write_json, write_text
-from tachograph.integrity import damaged_files
-from tachograph.layout import StudyFolder
-from tachograph.preflightcheck import preflight
 from tachograph.record.build import Written, write_record
 from tachograph.record.manifest import MANIFEST, read_manifest, write_manifest
 from tachograph.record.verify import verify
-from tachograph.state import read_state
+from tachograph.study.integrity import damaged_files
+from tachograph.study.layout import StudyFolder
+from tachograph.study.state import read_state
 
 SCHEMA = Path(__file__).parents[3] / "workflow/schemas/record.schema.json"
 

@@ -1,0 +1,1 @@
+"""Making a run: supervised under the lease, sealed, judged, published."""

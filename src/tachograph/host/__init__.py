@@ -1,0 +1,1 @@
+"""The machine: devices, samples of the host while a run goes on, facts."""

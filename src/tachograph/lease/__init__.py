@@ -1,0 +1,1 @@
+"""The lease: exclusive use of a device by a kernel lock."""

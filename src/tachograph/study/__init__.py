@@ -1,0 +1,1 @@
+"""A study on disk: its files, plan, registration, ledger and state."""
