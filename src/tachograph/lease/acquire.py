@@ -84,8 +84,8 @@ class Lease:
         """
         if self._held_s is not None:
             return
+        self._replaced = self._file_replaced()
         self._held_s = time.monotonic() - self.since_monotonic
-        self._replaced = not names_same_file(self.path, self.descriptors[-1])
         if self._lock is None:
             os.close(self.descriptors[-1])  # the outer lease's own file stays as it is
             return
@@ -97,7 +97,7 @@ class Lease:
         self._lock.release()
 
     def as_record(self) -> dict[str, Any]:
-        """For ``run.json``: seconds waited and held, whom we waited for, and whether exclusion was certain.
+        """For ``run.json``: seconds waited and held (so far, before the release), whom we waited for, and whether exclusion was certain.
 
         ``lock_file_replaced`` is true if somebody removed or replaced the lock file while we held it: another
         program may then have taken the device.
@@ -106,15 +106,20 @@ class Lease:
             "physical_id": self.device.physical_id,
             "lock_file": str(self.path),
             "waited_s": self.waited_s,
-            "held_s": self._held_s,
+            "held_s": time.monotonic() - self.since_monotonic if self._held_s is None else self._held_s,
             "max_hold_s": self.max_hold_s,
             "contended": bool(self.waited_for),
             "waited_for": [
                 {"how": h.how, "pid": h.pid, "program": h.program, "since": h.since} for h in self.waited_for
             ],
             "nested": self.nested,
-            "lock_file_replaced": self._replaced,
+            "lock_file_replaced": self._file_replaced(),
         }
+
+    def _file_replaced(self) -> bool:
+        if self._held_s is not None:  # released: what was seen then
+            return self._replaced
+        return not names_same_file(self.path, self.descriptors[-1])
 
     def __enter__(self) -> Lease:
         return self
