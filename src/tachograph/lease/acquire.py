@@ -97,7 +97,7 @@ class Lease:
         self._lock.release()
 
     def as_record(self) -> dict[str, Any]:
-        """For ``run.json``: seconds waited and held (so far, before the release), whom we waited for, and whether exclusion was certain.
+        """For ``run.json``: seconds waited and held (so far), whom we waited for, and whether exclusion was certain.
 
         ``lock_file_replaced`` is true if somebody removed or replaced the lock file while we held it: another
         program may then have taken the device.
