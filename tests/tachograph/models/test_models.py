@@ -16,7 +16,7 @@ from tachograph.study.loading import load_study
 from tachograph.study.planning import block_order, plan_study
 from tachograph.study.registration import content
 
-REPOSITORY = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[3]
 SCHEMAS = REPOSITORY / "workflow" / "schemas"
 STUDIES = sorted(path.stem for path in (REPOSITORY / "config" / "studies").glob("*.toml"))
 
