@@ -230,6 +230,6 @@ def test_the_package_is_light_to_import() -> None:
         "import tachograph.host.device, tachograph.host.sampler\n"
         "print(sorted({'torch', 'numpy', 'pandas', 'pydantic'} & set(sys.modules)))"
     )
-    source = str(Path(__file__).parents[2] / "src")
+    source = str(Path(__file__).parents[3] / "src")
     shown = subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": source}, capture_output=True, text=True)
     assert shown.stdout.strip() == "[]", shown.stderr
