@@ -344,7 +344,7 @@ def test_nested_supervision_spares_the_outer_program(folder: Path, tmp_path: Pat
     """A supervisor under a lease ends what it has started, not its brothers under the outer lease."""
     script = f"""
 import sys, subprocess
-sys.path.insert(0, {str(Path(__file__).parents[2] / "src")!r})
+sys.path.insert(0, {str(Path(__file__).parents[3] / "src")!r})
 from pathlib import Path
 from tachograph.host.device import Device
 from tachograph.lease.acquire import acquire
