@@ -1,7 +1,9 @@
 """The move network: a transformer over the playable cells and one value token.
 
-B games, T = 1 + N tokens (token 0 is the value token, then the N playable cells in the order of the mover's
-view), C channels, A actions, L legal moves (padded), R rows (padded).
+B games, T tokens (the value token, then the N playable cells in the order of the mover's view, then
+registers), C channels, A actions, L legal moves (padded), R rows (padded). Registers are tokens without a
+meaning of their own (Darcet et al., arXiv 2309.16588); they fill T up to whole vectors: on a CPU 61 tokens
+cost more than 64.
 
 The same function can be computed in more than one way; ``paths`` says which way belongs to which path:
 
@@ -23,18 +25,16 @@ from armies.engine import HISTORY_PLANES, PIECE_PLANES, PLANES, SUMMARY
 from armies.presets import NetworkConfig
 from armies.variants import Variant, action_cells
 
-LANES = 16  # tokens are filled up to a multiple of this
+LANES = 16  # numbers in a vector; T is a multiple of it
 
 
 @dataclass(frozen=True)
 class LegalMoves:
-    """Legal moves of B games as token numbers, padded to L: ``sources``, ``targets`` int64 [B, L], ``valid``
-    bool [B, L].
-    """
+    """Legal moves of B games, as token numbers, padded to L."""
 
-    sources: Tensor
-    targets: Tensor
-    valid: Tensor
+    sources: Tensor  # int64 [B, L]
+    targets: Tensor  # int64 [B, L]
+    valid: Tensor  # bool [B, L]: not padding
 
 
 class Block(nn.Module):

@@ -51,6 +51,7 @@ class LearningConfig:
     keep_quantile: float = 0.75  # transitions below this quantile of |advantage| are dropped …
     keep_floor: float = 0.01  # … and so are those below this |advantage|
     setup_learning_rate: float = 1e-3
+    random_setups: float = 0.5  # share of the sides that start from a random set-up
     setup_entropy_weight: float = 0.003  # bonus per nat of a whole set-up's entropy
 
     def check(self, name: str) -> None:
@@ -60,7 +61,7 @@ class LearningConfig:
         for field in ("epochs", "minibatch"):
             if getattr(self, field) < 1:
                 raise ArmiesError(f"{name}: {field} is {getattr(self, field)}, expected at least 1")
-        for field in ("gae_lambda", "td_lambda", "keep_quantile"):
+        for field in ("gae_lambda", "td_lambda", "keep_quantile", "random_setups"):
             if getattr(self, field) > 1:
                 raise ArmiesError(f"{name}: {field} is {getattr(self, field)}, expected at most 1")
 

@@ -28,6 +28,8 @@ class SetupNetwork(nn.Module):
         army = torch.from_numpy(np.bincount(variant.army, minlength=K))
         self.army: Tensor  # int64 [K]: how many of each kind, empty cells too
         self.register_buffer("army", army, persistent=False)
+        self.army_order: Tensor  # uint8 [S]: its kinds in ascending order
+        self.register_buffer("army_order", torch.from_numpy(variant.army), persistent=False)
         self.embed = nn.Embedding(K + 1, width)  # the last row stands before the first cell
         self.positions = nn.Parameter(0.1 * torch.randn(self.cells, width))
         self.memory = nn.GRU(width, width, batch_first=True)

@@ -73,7 +73,7 @@ def make_trainer(preset: Preset, path: CollectPath, seed: int, device_name: str)
         setup_network=setup_network,
         setup_optimizer=torch.optim.Adam(setup_network.parameters(), lr=learning.setup_learning_rate),
         games=games,
-        setups=SetupRecord(games),
+        setups=SetupRecord(games, learning.random_setups),
         collector=Collector(games, path, device, sampling),
         sampling=sampling,
         shuffle=torch.Generator().manual_seed(seed),

@@ -88,6 +88,13 @@ def test_needed_rows_are_value_token_sources_and_targets():
     assert rows.gather(1, position.gather(1, moves.targets))[1, 0] == 6
 
 
+@pytest.mark.parametrize(("name", "tokens"), [("octa", 64), ("classic", 96), ("quad", 32)])
+def test_tokens_fill_whole_vectors(name, tokens):
+    """1 + 60 cells become 64 tokens, 1 + 92 become 96, 1 + 16 become 32."""
+    batch, network = batch_and_network(VARIANTS[name], count=1)
+    assert network.embed_planes(batch.planes, batch.summary).shape == (1, tokens, 16)
+
+
 def test_hidden_input_reaches_no_output():
     """Swapping two hidden enemy pieces changes neither policy nor value."""
     variant = VARIANTS["octa"]

@@ -88,11 +88,12 @@ def test_network_learns_a_rewarded_setup():
     assert float((setups[:, 0] == 12).float().mean()) > 0.8  # 0.25 before
 
 
-def test_record_follows_setups_through_the_engine():
+@pytest.mark.parametrize("random_share", [0.0, 0.5])
+def test_record_follows_setups_through_the_engine(random_share):
     """Each played set-up is one the network wrote, with its log-probability and its owner's outcome."""
     games = Games(VARIANTS["quad"], 30, seed=6)
     network = network_of("quad", spread=1.0)
-    record = SetupRecord(games)
+    record = SetupRecord(games, random_share)
     record.write_next(games, network, torch.Generator().manual_seed(7))
     begun, results = games.setups.copy(), []
     for _ in range(400):
@@ -111,4 +112,17 @@ def test_record_follows_setups_through_the_engine():
     )
     assert not followed - Counter((tuple(map(int, s)), o) for s, o in results)
     assert len(played.setups) > 60
+    assert len(record.take_played(torch.device("cpu")).setups) == 0
+
+
+def test_random_setups_are_legal_and_not_followed():
+    """With a share of 1 every side gets a placement of its army that the record does not follow."""
+    games = Games(VARIANTS["octa"], 40, seed=6)
+    record = SetupRecord(games, random_share=1.0)
+    record.write_next(games, network_of("octa"), torch.Generator().manual_seed(7))
+    assert (np.sort(record.next_setups, axis=2) == VARIANTS["octa"].army).all()
+    assert len({setup.tobytes() for setup in record.next_setups.reshape(80, -1)}) == 80
+    for _ in range(60):
+        mover = games.acting.astype(np.uint8)
+        record.games_ended(games, games.step(games.random_actions()), mover)
     assert len(record.take_played(torch.device("cpu")).setups) == 0
