@@ -56,6 +56,7 @@ def build_parser() -> argparse.ArgumentParser:
     parity = _command(commands, "parity", _parity, "compare all paths on frozen batches with float64")
     parity.add_argument("--batches", type=_positive, default=20, help="batches of positions (default: 20)")
     parity.add_argument("--out", type=Path, required=True, help="file to write (JSON)")
+    parity.add_argument("--paths", help="joined by commas (default: all paths and the steps between them)")
     parity.add_argument("--checkpoint", type=Path, help="weights to compare with (default: fresh ones)")
     _device_options(parity, path=False)
 
@@ -151,9 +152,10 @@ def _parity(options: argparse.Namespace) -> None:
     preset = preset_named(options.preset)
     prepare_environment(path_named("fast"))
     check_writable(options.out)
-    from armies.parity import parity
+    from armies.parity import ARMS, parity
 
-    result = parity(preset, options.batches, options.device, options.seed, options.checkpoint)
+    arms = options.paths.split(",") if options.paths else ARMS
+    result = parity(preset, options.batches, options.device, options.seed, options.checkpoint, arms)
     write_json(options.out, result)
 
 

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from tachograph.models.base import Identifier, Model, Scalar, Text
 
 PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_]*)\}")
-BUILT_IN_PLACEHOLDERS = frozenset({"python", "seed", "iterations", "out", "device", "threads", "steps"})
+BUILT_IN_PLACEHOLDERS = frozenset({"python", "seed", "iterations", "out", "device", "threads", "steps", "arms"})
 
 
 class Setting(Model):

@@ -156,7 +156,7 @@ class _Planner:
         settings = {**defaults, **self.study.settings, **arm.settings}
         arguments = arm.arguments if template is self.trainer.command else []
         values: dict[str, Scalar] = {**settings, "seed": seed, "iterations": amount, "steps": amount}
-        values["threads"] = self.study.threads
+        values |= {"threads": self.study.threads, "arms": ",".join(self.study.arms)}
         command = tuple(_fill(part, values) for part in [*template, *arguments])
         determining = {
             "role": role,
