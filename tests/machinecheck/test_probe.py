@@ -45,14 +45,14 @@ def strix_halo(tmp_path: Path) -> Path:
     node = tmp_path / "sys/class/kfd/kfd/topology/nodes/1"
     put(
         node / "properties",
-        f"simd_count 80\nsimd_per_cu 2\ngfx_target_version 110501\nlocation_id {0xC5 << 8}\ndomain 0\nunique_id 0\n",
+        f"simd_count 80\nsimd_per_cu 2\ngfx_target_version 110501\nlocation_id {0xC5 << 8}\nunique_id 0\n",
     )
     put(tmp_path / "sys/class/drm/card1-DP-1/device/vendor", "0x1002\n")
     return tmp_path / "sys"
 
 
 def test_apu_memory_is_one_pool(strix_halo, tmp_path, monkeypatch):
-    """D26: the pool is 94.94 GiB, the carve-out 0.5 GiB, apart, and nothing printed exceeds the 134 GB of RAM."""
+    """D26: the pool is 94.94 GiB, the carve-out 0.5 GiB, and nothing printed exceeds the 134 GB of RAM."""
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
     (device,) = amd.devices(strix_halo)
     assert device["integrated"] is True
@@ -167,7 +167,7 @@ def test_two_copies_of_one_library():
 
 
 def test_whole_probe(tmp_path):
-    """A real probe names every unknown, keeps torch's report beside it, and its id follows stable facts alone."""
+    """A real probe names every unknown, keeps torch's report beside it and prints its id."""
     out = tmp_path / "machine.json"
     done = subprocess.run(
         [sys.executable, "-m", "machinecheck", "probe", "--out", out],

@@ -24,7 +24,7 @@ SMALLEST_CARD = 4 * GIBIBYTE  # less video memory than this, with a larger share
 
 
 def instruction_set(version: int) -> str:
-    """KFD's ``gfx_target_version`` as the compiler's name: 110501 is gfx1151 (minor and step are hex digits)."""
+    """KFD's ``gfx_target_version`` as the compiler's name: 110501 is gfx1151 (minor and step in hex)."""
     return f"gfx{version // 10_000}{version // 100 % 100:x}{version % 100:x}"
 
 

@@ -61,7 +61,7 @@ def _known(value: Any) -> Any:
 
 
 def stable_facts(facts: dict[str, Any]) -> dict[str, Any]:
-    """The facts that make it this machine with this software; no clock, load, boot or temperature among them."""
+    """The facts that make it this machine with this software; no clock, load or boot among them."""
     memory = _known(facts["memory"]["total_bytes"])
     software = {} if isinstance(facts["torch"], Unknown) else facts["torch"]
     return {
@@ -108,7 +108,7 @@ def gather(sys_root: Path, proc: Path, dev: Path) -> dict[str, Any]:
 def probe(
     out: Path, sys_root: Path = Path("/sys"), proc: Path = Path("/proc"), dev: Path = Path("/dev")
 ) -> dict[str, Any]:
-    """Write the probe to ``out`` and torch's own report to ``collect_env.txt`` beside it; return the probe."""
+    """Write the probe to ``out`` and torch's own report to ``collect_env.txt`` beside it; return it."""
     now = datetime.now(UTC)
     facts = gather(sys_root, proc, dev)
     machine = identity(facts, now)

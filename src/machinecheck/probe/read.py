@@ -40,7 +40,7 @@ def integer(path: Path) -> int | Unknown:
 
 
 def output(command: list[str], seconds: float = 20.0) -> str | Unknown:
-    """Standard output of a program; unknown if it is not installed, fails or takes longer than ``seconds``."""
+    """Standard output of a program; unknown if it is not installed, fails or outlasts ``seconds``."""
     if shutil.which(command[0]) is None:
         return Unknown(f"{command[0]} is not installed")
     try:
