@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
 from machinecheck.errors import MachineCheckError
+from machinecheck.files import write_json
+from machinecheck.verdict import EXIT_CODES
 
 
 def _probe(arguments: argparse.Namespace) -> int:
@@ -16,18 +19,42 @@ def _probe(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _cell(arguments: argparse.Namespace) -> int:
+    if arguments.kind in ("correctness", "repeatability"):
+        # Threads that spin while they wait make a busy host many times slower and change no number.
+        # Read by OpenMP when torch is loaded, hence before the import.
+        os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    from machinecheck import registry
+
+    given = registry.parse_settings(arguments.kind, arguments.operation, arguments.settings)
+    record = registry.measure(arguments.kind, arguments.operation, given)
+    write_json(arguments.out, record)
+    print(record["verdict"], *record["reasons"], sep="\n  ")
+    return EXIT_CODES[record["verdict"]]
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="machinecheck", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     probe = commands.add_parser("probe", help="write what is in this machine")
     probe.add_argument("--out", type=Path, required=True, help="JSON file; collect_env.txt is kept beside it")
     probe.set_defaults(run=_probe)
+    cell = commands.add_parser("cell", help="measure one thing in this process", allow_abbrev=False)
+    cell.add_argument("kind")
+    cell.add_argument("operation")
+    cell.add_argument("--out", type=Path, required=True, help="JSON file of the result")
+    cell.set_defaults(run=_cell)
     return parser
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parsed = _parser().parse_args(arguments)
+    parsed, rest = _parser().parse_known_args(arguments)
     try:
+        if rest and parsed.command != "cell":
+            raise MachineCheckError(
+                f"found {' '.join(rest)!r}, expected no more arguments for {parsed.command}"
+            )
+        parsed.settings = rest
         return int(parsed.run(parsed))
     except MachineCheckError as error:
         print(f"machinecheck: error: {error}", file=sys.stderr)

@@ -1,0 +1,112 @@
+"""All cells by kind and operation, their settings, and one measured cell as a record."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import os
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any, NoReturn
+
+import numpy as np
+import threadpoolctl
+import torch
+
+from machinecheck import METHOD_VERSION, faults
+from machinecheck.cells import board_network, convolution, layers, matmul
+from machinecheck.errors import MachineCheckError
+from machinecheck.probe import libraries
+from machinecheck.probe.host import environment
+from machinecheck.verdict import Result
+
+SCHEMA = "machinecheck-cell/1"
+Cell = Callable[..., Result]
+
+CELLS: dict[str, dict[str, Cell]] = {
+    "correctness": {
+        "matmul": matmul.matmul,
+        "integers": matmul.integers,
+        "convolution": convolution.convolution,
+        "network": board_network.network,
+        "steps": board_network.steps,
+        "optimiser": layers.optimiser,
+        "attention": layers.attention,
+        "batch-norm": layers.batch_norm,
+        "group-norm": layers.group_norm,
+    },
+}
+
+
+def settings(kind: str, operation: str) -> dict[str, Any]:
+    """A cell's settings with their defaults. MachineCheckError naming the cells there are, for another."""
+    if kind not in CELLS:
+        raise MachineCheckError(f"cell kind: found {kind!r}, expected one of {', '.join(CELLS)}")
+    if operation not in CELLS[kind]:
+        expected = ", ".join(CELLS[kind])
+        raise MachineCheckError(f"{kind} operation: found {operation!r}, expected one of {expected}")
+    parameters = inspect.signature(CELLS[kind][operation]).parameters
+    return {name: parameter.default for name, parameter in parameters.items()}
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise MachineCheckError(f"{self.prog}: {message}")
+
+
+def parse_settings(kind: str, operation: str, arguments: list[str]) -> dict[str, Any]:
+    """``["--size", "1024", …]`` as typed settings; MachineCheckError for an unknown or mistyped one."""
+    parser = _Parser(prog=f"cell {kind} {operation}", add_help=False, allow_abbrev=False)
+    for name, default in settings(kind, operation).items():
+        flag = "--" + name.replace("_", "-")
+        if isinstance(default, bool):
+            parser.add_argument(flag, default=default, action=argparse.BooleanOptionalAction)
+        else:
+            parser.add_argument(flag, default=default, type=type(default))
+    return vars(parser.parse_args(arguments))
+
+
+def arguments_of(given: Mapping[str, Any]) -> list[str]:
+    """Settings of a plan as command-line arguments; ``true`` and ``false`` become ``--x`` and ``--no-x``."""
+    words: list[str] = []
+    for name, value in given.items():
+        flag = name.replace("_", "-")
+        if isinstance(value, bool):
+            words.append(f"--{flag}" if value else f"--no-{flag}")
+        else:
+            words += [f"--{flag}", str(value)]
+    return words
+
+
+def effective() -> dict[str, Any]:
+    """What this process really ran with: versions, threads, BLAS kernels, doubled libraries, environment."""
+    return {
+        "torch": str(torch.__version__),
+        "numpy": np.__version__,
+        "torch_threads": torch.get_num_threads(),
+        "thread_pools": threadpoolctl.threadpool_info(),
+        "allow_tf32": torch.backends.cuda.matmul.allow_tf32,
+        "library_copies": libraries.copies_in_this_process(),
+        "environment": environment(dict(os.environ)),
+    }
+
+
+def measure(kind: str, operation: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Run one cell in this process and return its record."""
+    started, clock = datetime.now(UTC), time.monotonic()
+    result = CELLS[kind][operation](**given)
+    return {
+        "schema": SCHEMA,
+        "method_version": METHOD_VERSION,
+        "kind": kind,
+        "operation": operation,
+        "settings": dict(given),
+        "fault": faults.planted(),
+        "started": started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "seconds": time.monotonic() - clock,
+        "verdict": result.verdict,
+        "reasons": result.reasons,
+        "measured": result.measured,
+        "effective": effective(),
+    }
