@@ -66,7 +66,7 @@ def open_device(name: str) -> Device:
 def onednn(enabled: bool) -> Iterator[None]:
     """Allow or forbid oneDNN's kernels on the processor within the block."""
     before = torch.backends.mkldnn.enabled
-    torch.backends.mkldnn.enabled = enabled
+    torch.backends.mkldnn.enabled = enabled  # type: ignore[assignment]
     try:
         yield
     finally:

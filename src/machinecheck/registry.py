@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import inspect
 import os
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import threadpoolctl
 import torch
 
-from machinecheck import METHOD_VERSION, faults
-from machinecheck.cells import board_network, convolution, layers, matmul
+from machinecheck import METHOD_VERSION, faults, settings
+from machinecheck.cells import board_network, convolution, layers, matmul, repeatability
 from machinecheck.errors import MachineCheckError
 from machinecheck.probe import libraries
 from machinecheck.probe.host import environment
@@ -36,10 +35,17 @@ CELLS: dict[str, dict[str, Cell]] = {
         "batch-norm": layers.batch_norm,
         "group-norm": layers.group_norm,
     },
+    "repeatability": {
+        "sgemm": repeatability.sgemm,
+        "convolution": repeatability.convolution,
+        "linear": repeatability.linear,
+        "group-norm": repeatability.group_norm,
+        "network": repeatability.network,
+    },
 }
 
 
-def settings(kind: str, operation: str) -> dict[str, Any]:
+def defaults(kind: str, operation: str) -> dict[str, Any]:
     """A cell's settings with their defaults. MachineCheckError naming the cells there are, for another."""
     if kind not in CELLS:
         raise MachineCheckError(f"cell kind: found {kind!r}, expected one of {', '.join(CELLS)}")
@@ -50,33 +56,9 @@ def settings(kind: str, operation: str) -> dict[str, Any]:
     return {name: parameter.default for name, parameter in parameters.items()}
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise MachineCheckError(f"{self.prog}: {message}")
-
-
 def parse_settings(kind: str, operation: str, arguments: list[str]) -> dict[str, Any]:
     """``["--size", "1024", …]`` as typed settings; MachineCheckError for an unknown or mistyped one."""
-    parser = _Parser(prog=f"cell {kind} {operation}", add_help=False, allow_abbrev=False)
-    for name, default in settings(kind, operation).items():
-        flag = "--" + name.replace("_", "-")
-        if isinstance(default, bool):
-            parser.add_argument(flag, default=default, action=argparse.BooleanOptionalAction)
-        else:
-            parser.add_argument(flag, default=default, type=type(default))
-    return vars(parser.parse_args(arguments))
-
-
-def arguments_of(given: Mapping[str, Any]) -> list[str]:
-    """Settings of a plan as command-line arguments; ``true`` and ``false`` become ``--x`` and ``--no-x``."""
-    words: list[str] = []
-    for name, value in given.items():
-        flag = name.replace("_", "-")
-        if isinstance(value, bool):
-            words.append(f"--{flag}" if value else f"--no-{flag}")
-        else:
-            words += [f"--{flag}", str(value)]
-    return words
+    return settings.parse(f"cell {kind} {operation}", defaults(kind, operation), arguments)
 
 
 def effective() -> dict[str, Any]:

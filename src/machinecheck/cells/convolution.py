@@ -73,6 +73,28 @@ def proven(
     )
 
 
+def forward(values: list[metrics.Array]) -> metrics.Array:
+    """The float64 output alone, by patches times weights."""
+    with torch.no_grad():
+        return fetch(through_unfold(*(torch.from_numpy(value) for value in values)))
+
+
+def proven_forward(
+    values: list[metrics.Array], magnitude: metrics.Array, terms: int, repeats: int
+) -> Reference:
+    """As :func:`proven`, for the output alone."""
+
+    def by_torch() -> Tensors:
+        with torch.no_grad():
+            return {"output": fetch(through_torch(*(torch.from_numpy(value) for value in values)))}
+
+    return prove(
+        {"torch float64": by_torch, "unfold float64": lambda: {"output": forward(values)}},
+        lambda _: {"output": metrics.reference_bound(magnitude, terms)},
+        repeats,
+    )
+
+
 def convolution(
     *,
     batch: int = 32,

@@ -1,0 +1,154 @@
+"""Whether an operation gives the same bytes again, and whether each of its results is right.
+
+``watch`` runs the operation; ``judge`` takes the rows that it made and runs nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from machinecheck.metrics import GATE_TOLERANCE, Array, nonfinite
+from machinecheck.reference import digest
+from machinecheck.verdict import Verdict
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Truth:
+    """A proven float64 result and how far each element of a right one may be from it."""
+
+    reference: Array
+    bound: Array
+
+
+def raw_bytes(values: torch.Tensor) -> np.ndarray[Any, Any]:
+    """The tensor's own bytes on the processor, whatever its format."""
+    return np.asarray(values.detach().cpu().contiguous().view(torch.uint8).numpy())
+
+
+def watch(run: Callable[[], torch.Tensor], repeats: int, truth: Truth | None) -> Row:
+    """Call ``run`` ``repeats`` times on the same input: hashes of raw output, differences, wrong results."""
+    hashes: Counter[str] = Counter()
+    first: Array | None = None
+    row: Row = {
+        "repeats": repeats,
+        "fraction_differing": 0.0,
+        "max_abs_difference": 0.0,
+        "max_magnitude": 0.0,
+        "nonfinite_calls": 0,
+        "corrupted_calls": 0 if truth else None,
+        "corrupted_fraction": 0.0 if truth else None,
+        "max_abs_error": 0.0 if truth else None,
+    }
+    for _ in range(repeats):
+        output = run()
+        key = digest(raw_bytes(output))
+        if key in hashes:
+            # equal bytes: whatever was said of them before holds again
+            row["corrupted_calls"] = _add(row["corrupted_calls"], key in row.get("_wrong", ()))
+            row["nonfinite_calls"] += key in row.get("_nonfinite", ())
+            hashes[key] += 1
+            continue
+        hashes[key] += 1
+        values = np.asarray(output.detach().cpu().to(torch.float64).numpy())
+        if nonfinite(values):
+            row["nonfinite_calls"] += 1
+            row.setdefault("_nonfinite", set()).add(key)
+            continue
+        if first is None:
+            first = values
+            row["max_magnitude"] = float(np.max(np.abs(values), initial=0.0))
+        row["fraction_differing"] = max(row["fraction_differing"], float(np.mean(values != first)))
+        row["max_abs_difference"] = max(row["max_abs_difference"], float(np.max(np.abs(values - first))))
+        if truth is not None:
+            error = np.abs(values - truth.reference)
+            wrong = float(np.mean(error > truth.bound))
+            row["max_abs_error"] = max(row["max_abs_error"], float(np.max(error)))
+            row["corrupted_fraction"] = max(row["corrupted_fraction"], wrong)
+            if wrong > 0:
+                row["corrupted_calls"] += 1
+                row.setdefault("_wrong", set()).add(key)
+    row["hashes"] = dict(hashes)
+    return {name: value for name, value in row.items() if not name.startswith("_")}
+
+
+def _add(count: int | None, more: bool) -> int | None:
+    return None if count is None else count + more
+
+
+def upper_bound(calls: int) -> float:
+    """95 % upper bound on a rate of which none was seen in ``calls``: 3/n (rule of three, Hanley 1983)."""
+    return min(1.0, 3.0 / calls)
+
+
+def _state(row: Row) -> str:
+    place = "on the device" if row["threads"] is None else f"at {row['threads']} threads"
+    return f"{place} (process {row['process']})"
+
+
+def judge(rows: Sequence[Row], dtype: str) -> tuple[Verdict, list[str], dict[str, Any]]:
+    """Verdict over rows of one operation, each with its ``threads`` (or None) and ``process``.
+
+    FAIL: a result that is not finite, or wrong beyond its bound, or, where no bound is known, repeats that
+    differ by more than the format's tolerance. WARN: repeats that differ within rounding. Different thread
+    counts may give different bytes: they sum in another order.
+    """
+    if not rows:
+        return Verdict.INCOMPLETE, ["no repeat was measured"], {}
+    failures: list[str] = []
+    warnings: list[str] = []
+    by_threads: dict[Any, set[str]] = {}
+    for row in rows:
+        by_threads.setdefault(row["threads"], set()).update(row["hashes"])
+        if row["nonfinite_calls"]:
+            failures.append(f"{row['nonfinite_calls']} of {row['repeats']} results not finite {_state(row)}")
+        if row["corrupted_calls"]:
+            failures.append(
+                f"{row['corrupted_calls']} of {row['repeats']} results wrong {_state(row)}: "
+                f"{row['corrupted_fraction']:.2g} of the elements, by up to {row['max_abs_error']:.3g}"
+            )
+        elif len(row["hashes"]) > 1:
+            reason = (
+                f"does not repeat {_state(row)}: {len(row['hashes'])} different results in {row['repeats']}, "
+                f"{row['fraction_differing']:.4g} of the elements, by up to {row['max_abs_difference']:.3g}"
+            )
+            allowed = GATE_TOLERANCE[dtype] * row["max_magnitude"]
+            beyond = row["corrupted_calls"] is None and not row["max_abs_difference"] <= allowed
+            (failures if beyond else warnings).append(reason)
+    repeats_within = all(len(row["hashes"]) == 1 for row in rows)
+    repeats_across = all(len(found) == 1 for found in by_threads.values())
+    if repeats_within and not repeats_across:
+        different = [str(threads) for threads, found in by_threads.items() if len(found) > 1]
+        warnings.append(f"two processes give different bytes at {', '.join(different)} threads")
+    summary = {
+        "repeats_in_process": repeats_within,
+        "repeats_across_processes": repeats_across if len({row["process"] for row in rows}) > 1 else None,
+        "by_threads": [
+            _count([row for row in rows if row["threads"] == threads], len(found))
+            for threads, found in by_threads.items()
+        ],
+    }
+    verdict = Verdict.FAIL if failures else Verdict.WARN if warnings else Verdict.PASS
+    return verdict, failures + warnings, summary
+
+
+def _count(rows: Sequence[Row], distinct: int) -> Row:
+    """Calls at one thread count over all processes; the bound is what seeing none still allows."""
+    calls = sum(row["repeats"] for row in rows)
+    checked = all(row["corrupted_calls"] is not None for row in rows)
+    wrong = sum(row["corrupted_calls"] + row["nonfinite_calls"] for row in rows) if checked else None
+    return {
+        "threads": rows[0]["threads"],
+        "calls": calls,
+        "distinct_results": distinct,
+        "differing_rate_upper_bound": upper_bound(calls) if distinct == 1 else None,
+        "wrong_calls": wrong,
+        "wrong_rate_upper_bound": upper_bound(calls) if wrong == 0 else None,
+    }
