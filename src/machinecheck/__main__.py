@@ -20,7 +20,7 @@ def _probe(arguments: argparse.Namespace) -> int:
 
 
 def _cell(arguments: argparse.Namespace) -> int:
-    if arguments.kind in ("correctness", "repeatability"):
+    if arguments.kind != "throughput":
         # Threads that spin while they wait make a busy host many times slower and change no number.
         # Read by OpenMP when torch is loaded, hence before the import.
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
@@ -13,6 +13,8 @@ import torch
 from machinecheck.errors import MachineCheckError
 from machinecheck.metrics import Array
 
+Run = Callable[[], object]
+
 
 class Clocked(Protocol):
     """What timing needs of a device; self-tests have one that works in the background."""
@@ -22,6 +24,9 @@ class Clocked(Protocol):
 
     def pending(self) -> bool:
         """Whether queued work is still running."""
+
+    def drain(self) -> None:
+        """Block until all work is done, whatever fault is planted in ``synchronize``."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,9 @@ class Device:
 
     def pending(self) -> bool:
         return not self.is_cpu and not torch.cuda.current_stream(self.torch_device).query()
+
+    def drain(self) -> None:
+        self.synchronize()
 
     def put(self, values: Array, dtype: torch.dtype) -> torch.Tensor:
         """A float64 array, rounded to ``dtype`` on the processor, then copied to the device."""

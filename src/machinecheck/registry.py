@@ -14,10 +14,11 @@ import threadpoolctl
 import torch
 
 from machinecheck import METHOD_VERSION, faults, settings
-from machinecheck.cells import board_network, convolution, layers, matmul, repeatability
+from machinecheck.cells import board_network, convolution, layers, matmul, repeatability, soak, throughput
 from machinecheck.errors import MachineCheckError
 from machinecheck.probe import libraries
 from machinecheck.probe.host import environment
+from machinecheck.telemetry import Sampler, summary, usable_processors
 from machinecheck.verdict import Result
 
 SCHEMA = "machinecheck-cell/1"
@@ -42,6 +43,8 @@ CELLS: dict[str, dict[str, Cell]] = {
         "group-norm": repeatability.group_norm,
         "network": repeatability.network,
     },
+    "throughput": {"matmul": throughput.matmul, "training": throughput.training},
+    "soak": {"training": soak.training},
 }
 
 
@@ -77,7 +80,9 @@ def effective() -> dict[str, Any]:
 def measure(kind: str, operation: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Run one cell in this process and return its record."""
     started, clock = datetime.now(UTC), time.monotonic()
-    result = CELLS[kind][operation](**given)
+    where = torch.device(given["device"])
+    with Sampler(where if torch.cuda.is_available() else None) as sampler:
+        result = CELLS[kind][operation](**given)
     return {
         "schema": SCHEMA,
         "method_version": METHOD_VERSION,
@@ -91,4 +96,5 @@ def measure(kind: str, operation: str, given: Mapping[str, Any]) -> dict[str, An
         "reasons": result.reasons,
         "measured": result.measured,
         "effective": effective(),
+        "host": summary([sample for _, sample in sampler.samples], usable_processors()),
     }

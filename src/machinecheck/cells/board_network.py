@@ -26,7 +26,7 @@ AGREEMENT = (
 MODES = ("train", "eval")
 
 
-def _autocast(device: Device, dtype: str) -> AbstractContextManager[Any]:
+def autocast(device: Device, dtype: str) -> AbstractContextManager[Any]:
     """Mixed precision for fp16 and bf16, as training uses it; nothing for the others."""
     if dtype in ("fp16", "bf16"):
         return torch.autocast(device.torch_device.type, dtype=precision(dtype).dtype)
@@ -43,7 +43,7 @@ def outputs_and_gradients(
     """Policy logits, value, and (in training mode) the gradient of the loss by every parameter."""
     boards, moves, outcomes = batch
     network.zero_grad(set_to_none=True)
-    with _autocast(device, dtype):
+    with autocast(device, dtype):
         policy, value = network(boards)
         if planter is not None:
             policy = policy + (planter.output(policy) - policy).detach()
@@ -150,7 +150,7 @@ def steps(
     planter, losses = Planter(planted()), []
     for _ in range(steps):
         optimiser.zero_grad(set_to_none=True)
-        with _autocast(where, dtype):
+        with autocast(where, dtype):
             error = nets.loss(model(boards), moves, outcomes)
         error.backward()
         optimiser.step()

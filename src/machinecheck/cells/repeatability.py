@@ -220,7 +220,8 @@ def _normals(device: str, dtype: str, shapes: list[tuple[int, ...]], seed: int) 
 
 def network(
     *, channels: int = 128, batch: int = 256, passes: str = "forward", onednn: bool = True,
-    dtype: str = "fp32", threads: str = "1,2,4,8,all", repeats: int = 20, processes: int = 2, device: str = "cpu", seed: int = 0,
+    dtype: str = "fp32", threads: str = "1,2,4,8,all", repeats: int = 20, processes: int = 2,
+    device: str = "cpu", seed: int = 0,
 ) -> Result:  # fmt: skip
     """The whole board network: logits and value (``forward``), or all gradients too (``backward``)."""
     if passes not in ("forward", "backward"):

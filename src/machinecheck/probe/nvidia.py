@@ -30,7 +30,7 @@ FIELDS: dict[str, tuple[str, float | None]] = {
 }
 
 
-def _value(text: str, field: str, factor: float | None) -> Any:
+def value(text: str, field: str, factor: float | None) -> Any:
     text = text.strip()
     if text.startswith("[") or text in ("N/A", ""):
         return Unknown(f"nvidia-smi {field}: {text or 'empty'}")
@@ -54,7 +54,7 @@ def devices() -> list[dict[str, Any]] | Unknown:
     return [
         {"vendor": "NVIDIA"}
         | {
-            name: _value(text, field, factor)
+            name: value(text, field, factor)
             for text, (field, (name, factor)) in zip(row, FIELDS.items(), strict=True)
         }
         for row in rows

@@ -1,0 +1,223 @@
+"""Load, clock, temperature and power, sampled in the background while a cell runs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import psutil
+import torch
+
+from machinecheck.probe import amd, nvidia
+from machinecheck.unknown import Unknown
+
+Sample = dict[str, float | Unknown]
+CONTENDED_SHARE = 0.05  # of this machine's processors, used by other programs
+STOLEN_SHARE = 0.01  # of the time, taken by the hypervisor for other machines
+NVIDIA_FIELDS = ("clocks.sm", "power.draw", "temperature.gpu")
+
+
+def _own_seconds() -> float:
+    """Processor seconds of this process, its live descendants and those it has waited for."""
+    times = os.times()
+    total = times.user + times.system + times.children_user + times.children_system
+    for child in psutil.Process().children(recursive=True):
+        try:
+            spent = child.cpu_times()
+            total += spent.user + spent.system
+        except psutil.NoSuchProcess:
+            continue
+    return total
+
+
+class HostReader:
+    """Host load since the last reading: other programs' processors, stolen time, clock, temperature."""
+
+    def __init__(self) -> None:
+        self._last = self._now()
+
+    def _now(self) -> tuple[float, float, float, float]:
+        spent = psutil.cpu_times()
+        stolen = getattr(spent, "steal", 0.0)
+        idle = spent.idle + getattr(spent, "iowait", 0.0)
+        guest = getattr(spent, "guest", 0.0) + getattr(spent, "guest_nice", 0.0)  # counted in user already
+        busy = sum(spent) - idle - guest - stolen
+        return time.monotonic(), busy, stolen, _own_seconds()
+
+    def read(self) -> Sample:
+        before, self._last = self._last, self._now()
+        seconds = self._last[0] - before[0]
+        busy, stolen, own = (self._last[index] - before[index] for index in (1, 2, 3))
+        frequency = psutil.cpu_freq()
+        sensors: dict[str, Any] = psutil.sensors_temperatures()
+        known = [
+            entry.current for name in ("k10temp", "coretemp", "zenpower") for entry in sensors.get(name, [])
+        ]
+        return {
+            "load_average": os.getloadavg()[0],
+            "foreign_processors": max(0.0, busy - own) / seconds
+            if seconds > 0
+            else Unknown("no time passed"),
+            "stolen_processors": stolen / seconds if seconds > 0 else Unknown("no time passed"),
+            "cpu_clock_mhz": frequency.current if frequency else Unknown("the system gives no clock"),
+            "cpu_temperature_celsius": max(known) if known else Unknown("no processor sensor"),
+        }
+
+
+class NvidiaReader:
+    """One ``nvidia-smi`` that prints a line every 100 ms; a reading is its latest line."""
+
+    def __init__(self, address: str) -> None:
+        command = ["nvidia-smi", f"--id={address}", f"--query-gpu={','.join(NVIDIA_FIELDS)}"]
+        command += ["--format=csv,noheader,nounits", "-lms", "100"]
+        self._line = ""
+        self._process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+        threading.Thread(target=self._follow, daemon=True).start()
+
+    def _follow(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._line = line
+
+    def read(self) -> Sample:
+        names = ("clock_mhz", "power_watts", "temperature_celsius")
+        parts = self._line.split(",")
+        if len(parts) != len(names):
+            return dict.fromkeys(names, Unknown(f"nvidia-smi: {self._line.strip() or 'no line yet'}"))
+        values = (nvidia.value(part, field, 1) for part, field in zip(parts, NVIDIA_FIELDS, strict=True))
+        return dict(zip(names, values, strict=True))
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+
+class AmdReader:
+    """The device's sysfs sensors."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def read(self) -> Sample:
+        return amd.sensors(self._folder)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def pci_address(device: torch.device) -> str:
+    """``0000:c5:00`` without the function, as torch knows it."""
+    facts: Any = torch.cuda.get_device_properties(device)
+    domain = getattr(facts, "pci_domain_id", 0)
+    return f"{domain:04x}:{facts.pci_bus_id:02x}:{facts.pci_device_id:02x}"
+
+
+def device_reader(device: torch.device, sys_root: Path = Path("/sys")) -> NvidiaReader | AmdReader | Unknown:
+    """The reader of one accelerator's sensors."""
+    address = pci_address(device)
+    if torch.version.hip:
+        folders = (sys_root / "bus/pci/devices").glob(f"{address}.*")
+        return next((AmdReader(folder) for folder in folders), Unknown(f"no sysfs folder of {address}"))
+    try:
+        return NvidiaReader(f"{address}.0")
+    except OSError as error:
+        return Unknown(f"nvidia-smi: {error.strerror}")
+
+
+class Sampler:
+    """Takes a sample every ``interval`` seconds while its block runs; summarise it afterwards."""
+
+    def __init__(self, device: torch.device | None = None, interval: float = 0.25) -> None:
+        self.interval = interval
+        self.samples: list[tuple[float, Sample]] = []
+        self._readers: list[Any] = [HostReader()]
+        self._missing: Sample = {}
+        if device is not None and device.type == "cuda":
+            reader = device_reader(device)
+            if isinstance(reader, Unknown):
+                self._missing = dict.fromkeys(("clock_mhz", "power_watts", "temperature_celsius"), reader)
+            else:
+                self._readers.append(reader)
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def _take(self) -> None:
+        sample: Sample = dict(self._missing)
+        for reader in self._readers:
+            sample |= reader.read()
+        self.samples.append((time.monotonic(), sample))
+
+    def _run(self) -> None:
+        while not self._stop.wait(self.interval):
+            self._take()
+
+    def __enter__(self) -> Sampler:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+        self._take()
+        for reader in self._readers[1:]:
+            reader.close()
+
+    def series(self, name: str) -> list[tuple[float, float]]:
+        """(seconds since the first sample, value) of one quantity, unknown samples left out."""
+        start = self.samples[0][0]
+        found = ((when - start, sample.get(name)) for when, sample in self.samples)
+        return [(when, value) for when, value in found if isinstance(value, int | float)]
+
+
+def summary(samples: Sequence[Sample], processors: int) -> dict[str, Any]:
+    """Mean, least and greatest of each quantity, ``None`` with the reason where there was no reading."""
+    names = list(dict.fromkeys(name for sample in samples for name in sample))
+    found: dict[str, Any] = {"samples": len(samples), "unknown": {}}
+    for name in names:
+        values = [sample[name] for sample in samples if name in sample]
+        known = [float(value) for value in values if not isinstance(value, Unknown)]
+        if known:
+            found[name] = {"mean": fmean(known), "min": min(known), "max": max(known)}
+        else:
+            found[name] = None
+            found["unknown"][name] = next(value.reason for value in values if isinstance(value, Unknown))
+    return found | contention(found, processors)
+
+
+def contention(found: dict[str, Any], processors: int) -> dict[str, Any]:
+    """Whether other work shared the machine, and why it is thought so; ``None`` if that is not known."""
+    foreign, stolen = found.get("foreign_processors"), found.get("stolen_processors")
+    if foreign is None or stolen is None:
+        return {"contended": None, "contended_because": ["host load was not sampled"]}
+    because = []
+    if foreign["mean"] > CONTENDED_SHARE * processors:
+        because.append(f"other programs used {foreign['mean']:.2f} of {processors} processors")
+    if stolen["mean"] > STOLEN_SHARE * processors:
+        because.append(f"the hypervisor took {stolen['mean']:.2f} of {processors} processors")
+    return {"contended": bool(because), "contended_because": because}
+
+
+def mean_between(
+    samples: Sequence[tuple[float, Sample]],
+    name: str,
+    start: float,
+    end: float,
+    of: Callable[..., float] = min,
+) -> float | None:
+    """``of`` the readings of ``name`` taken in [start, end] (monotonic seconds); ``None`` without any."""
+    values = (sample.get(name) for when, sample in samples if start <= when <= end)
+    known = [float(value) for value in values if isinstance(value, int | float)]
+    return min(known, default=None)
+
+
+def usable_processors() -> int:
+    """Processors that this process may run on."""
+    return len(os.sched_getaffinity(0))
