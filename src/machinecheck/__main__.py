@@ -1,4 +1,4 @@
-"""``python -m machinecheck``: probe · cell · run · select · selftest."""
+"""``python -m machinecheck``: probe · cell · run · selftest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from machinecheck.errors import MachineCheckError
 from machinecheck.files import write_json
-from machinecheck.verdict import EXIT_CODES
+from machinecheck.verdict import EXIT_CODES, Verdict
 
 
 def _probe(arguments: argparse.Namespace) -> int:
@@ -33,6 +33,27 @@ def _cell(arguments: argparse.Namespace) -> int:
     return EXIT_CODES[record["verdict"]]
 
 
+def _run(arguments: argparse.Namespace) -> int:
+    from machinecheck.plan import read_plan
+    from machinecheck.runner import run_plan
+
+    found, _ = run_plan(read_plan(arguments.plan), arguments.out)
+    print(f"{found['verdict']}: {found['planned']} cells planned, {len(found['not_run'])} not run")
+    return EXIT_CODES[Verdict(found["verdict"])]
+
+
+def _selftest(arguments: argparse.Namespace) -> int:
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    from machinecheck import selftest
+
+    found = selftest.run(arguments.out, arguments.repetitions)
+    for row in found["detection"]:
+        print(f"{row['fault']}: caught {row['caught']} of {row['planted']}")
+    clean = found["clean"]
+    print(f"{found['verdict']}: {len(clean['alarms'])} false alarms in {clean['runs']} clean runs")
+    return EXIT_CODES[Verdict(found["verdict"])]
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="machinecheck", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -44,6 +65,14 @@ def _parser() -> argparse.ArgumentParser:
     cell.add_argument("operation")
     cell.add_argument("--out", type=Path, required=True, help="JSON file of the result")
     cell.set_defaults(run=_cell)
+    run = commands.add_parser("run", help="run a plan, one process per cell; goes on where it was stopped")
+    run.add_argument("--plan", required=True, help="TOML file, or the name of a plan that comes with this")
+    run.add_argument("--out", type=Path, required=True, help="folder of the results")
+    run.set_defaults(run=_run)
+    selftest = commands.add_parser("selftest", help="plant faults and see that each is caught")
+    selftest.add_argument("--out", type=Path, required=True, help="folder of the results")
+    selftest.add_argument("--repetitions", type=int, default=20, help="clean repetitions (default 20)")
+    selftest.set_defaults(run=_selftest)
     return parser
 
 

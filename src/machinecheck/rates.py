@@ -77,7 +77,7 @@ def burst(blocks: Sequence[Block], work: float, min_seconds: float = MIN_BLOCK_S
 
 
 def best(blocks: Sequence[Block], work: float, min_seconds: float) -> dict[str, Any]:
-    """Best of N blocks, which other programs can only have slowed: a lower bound of what the machine can do."""
+    """Best of N blocks, which other programs can only have slowed: a lower bound."""
     usable = [block for block in blocks if unusable(block, min_seconds) is None]
     taken = sorted(block.rate(work) for block in usable)
     found: dict[str, Any] = {"blocks": len(blocks), "used": len(taken), "bound": LOWER_BOUND}

@@ -205,17 +205,12 @@ def contention(found: dict[str, Any], processors: int) -> dict[str, Any]:
     return {"contended": bool(because), "contended_because": because}
 
 
-def mean_between(
-    samples: Sequence[tuple[float, Sample]],
-    name: str,
-    start: float,
-    end: float,
-    of: Callable[..., float] = min,
+def lowest_between(
+    samples: Sequence[tuple[float, Sample]], name: str, start: float, end: float
 ) -> float | None:
-    """``of`` the readings of ``name`` taken in [start, end] (monotonic seconds); ``None`` without any."""
+    """The lowest reading of ``name`` taken in [start, end] (monotonic seconds); ``None`` without any."""
     values = (sample.get(name) for when, sample in samples if start <= when <= end)
-    known = [float(value) for value in values if isinstance(value, int | float)]
-    return min(known, default=None)
+    return min((float(value) for value in values if isinstance(value, int | float)), default=None)
 
 
 def usable_processors() -> int:

@@ -59,7 +59,7 @@ class Background:
 def timed_by(device: Device, runs: Sequence[Run], fault: str | None) -> tuple[Clocked, Sequence[Run]]:
     """The device to time with and the calls to time: as given, unless the missing synchronisation is planted.
 
-    A processor has nothing to forget, so there the fault is planted into a device that works in the background.
+    A processor has nothing to forget, so there the fault is planted into a device that works behind.
     """
     if fault != NO_SYNCHRONISATION:
         return device, runs
@@ -84,11 +84,20 @@ def time_block(runs: Sequence[Run], calls: int, device: Clocked) -> Block:
     return Block(calls, seconds, drained=not device.pending())
 
 
+def time_at_least(runs: Sequence[Run], calls: int, device: Clocked, seconds: float) -> Block:
+    """Blocks of ``calls`` calls, added up until they took ``seconds``, whatever a busy host does."""
+    total = time_block(runs, calls, device)
+    while total.drained and total.seconds < seconds:
+        more = time_block(runs, calls, device)
+        total = Block(total.calls + more.calls, total.seconds + more.seconds, more.drained)
+    return total
+
+
 def calls_per_block(runs: Sequence[Run], device: Clocked, min_seconds: float) -> int:
-    """How many calls fill a block with a margin of a half; also the warm-up."""
+    """How many calls about fill a block; also the warm-up."""
     calls = len(runs)
     while True:
         block = time_block(runs, calls, device)
         if block.seconds >= min_seconds or not block.drained:
-            return max(1, round(calls * 1.5 * min_seconds / block.seconds)) if block.drained else calls
+            return max(1, round(calls * min_seconds / block.seconds)) if block.drained else calls
         calls *= 2 if block.seconds <= 0 else min(16, max(2, round(1.5 * min_seconds / block.seconds)))

@@ -22,7 +22,7 @@ from machinecheck.products import parse_shape
 from machinecheck.rates import Block
 from machinecheck.reference import exact_dot
 from machinecheck.telemetry import Sampler, lowest_between
-from machinecheck.timing import Run, calls_per_block, time_block, timed_by
+from machinecheck.timing import Run, calls_per_block, time_at_least, time_block, timed_by
 from machinecheck.verdict import Result, Verdict
 from tachograph.instrument import StageTimer
 
@@ -91,12 +91,12 @@ def matmul(
             time.sleep(idle)
             for _ in range(blocks):
                 start = time.monotonic()
-                spans.append((start, time_block(runs, calls, timed)))
+                spans.append((start, time_at_least(runs, calls, timed, min_block)))
         until = time.monotonic() + lead
         while time.monotonic() < until:
             time_block(runs, calls, timed)
-        each = round(calls * max(1.0, window / rates.SUBWINDOWS / min_block))
-        windows = [time_block(runs, each, timed) for _ in range(rates.SUBWINDOWS)]
+        part = max(min_block, window / rates.SUBWINDOWS)
+        windows = [time_at_least(runs, calls, timed, part) for _ in range(rates.SUBWINDOWS)]
         timed.drain()
     clock = "clock_mhz" if not where.is_cpu else "cpu_clock_mhz"
     taken = [
@@ -117,10 +117,10 @@ def matmul(
         "input_sets": len(sets),
         "output": _looked_at(sets[0], kind, Planter(fault)),
     }
-    return _judge_matmul(found, work, calls, min_block)
+    return _judge_matmul(found, work, min_block)
 
 
-def _judge_matmul(found: dict[str, Any], work: float, calls: int, min_block: float) -> Result:
+def _judge_matmul(found: dict[str, Any], work: float, min_block: float) -> Result:
     failures, warnings = list(found["output"].pop("reasons")), []
     if found["output"]["nonfinite_elements_of_all"]:
         failures.append(
@@ -131,7 +131,7 @@ def _judge_matmul(found: dict[str, Any], work: float, calls: int, min_block: flo
         if rate is None:
             failures.append(f"{name}: {found[name]['status']}")
             continue
-        reason = rates.implausible(rate, work, found["peak"], calls * work / rate, min_block / 2)
+        reason = rates.implausible(rate, work, found["peak"], min_block, min_block)
         if reason is not None:
             found[name] |= {"rate": None, "status": f"rejected: {reason}"}
             failures.append(f"{name}: {reason}")
@@ -193,14 +193,14 @@ def training(
 
     timed, runs = timed_by(where, [step], fault)
     calls = calls_per_block(runs, timed, seconds)
-    taken = [time_block(runs, calls, timed) for _ in range(blocks)]
+    taken = [time_at_least(runs, calls, timed, seconds) for _ in range(blocks)]
     timed.drain()
     for _ in range(stage_steps):
         staged_step()
     last = fetch(planter.output(losses[-1]))
     stages = {row["name"]: row["seconds"] / stage_steps for row in timer.stages()}
     found = {
-        "samples_per_second": rates.best(taken, batch, seconds / 2),
+        "samples_per_second": rates.best(taken, batch, seconds),
         "unit": "samples/s",
         "parameters": nets.parameter_count(model),
         "stage_seconds_per_step": stages,

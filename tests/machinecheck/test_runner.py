@@ -1,0 +1,217 @@
+"""A crash, a hang or a kernel that cannot be built costs one cell, and never passes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from machinecheck import outcome, plan, runner
+from machinecheck.errors import MachineCheckError
+from machinecheck.plan import Cell, Plan
+from machinecheck.verdict import EXIT_CODES, Verdict, overall, worst
+
+RECORD = {"verdict": "PASS", "reasons": [], "fault": None}
+
+
+def cell(name: str, seconds: float = 20.0) -> Cell:
+    """A cell whose command a test supplies."""
+    return Cell(name, "kind", "operation", {}, plan.DEFAULT_ARM, {}, seconds)
+
+
+def scripts(**texts: str):
+    """Commands of the shell by cell name; ``$OUT`` is where a record belongs."""
+    return lambda given, out: ["/bin/sh", "-c", f"OUT={out}; {texts[given.name]}"]
+
+
+WRITE = f"echo '{json.dumps(RECORD)}' > $OUT"
+
+
+def test_one_cell_each(tmp_path):
+    """D28: SIGSEGV, a hang and a kernel that cannot be built each cost one cell; the good one still runs."""
+    cells = [cell("crash"), cell("hang", 0.5), cell("kernel"), cell("good")]
+    commands = scripts(
+        crash="kill -SEGV $$",
+        hang="sleep 60",
+        kernel="echo 'RuntimeError: miopenStatusUnknownError' >&2; exit 1",
+        good=WRITE,
+    )
+    found, rows = runner.run_plan(Plan(cells, None), tmp_path, lambda _: None, commands)
+    by_name = {row["cell"]: row for row in rows}
+    assert by_name["crash"]["reasons"] == ["crashed(SIGSEGV)"]
+    assert by_name["crash"]["signal"] == "SIGSEGV"
+    assert by_name["hang"]["outcome"] == "timed out"
+    assert by_name["kernel"]["verdict"] == "WARN"
+    assert by_name["kernel"]["reasons"] == ["RuntimeError: miopenStatusUnknownError"]
+    assert by_name["good"]["verdict"] == "PASS"
+    assert found["verdict"] == Verdict.INCOMPLETE
+    assert EXIT_CODES[found["verdict"]] != 0
+    assert json.loads((tmp_path / "summary.json").read_text())["verdict"] == "INCOMPLETE"
+
+
+def ended(pid: int) -> bool:
+    """Whether a killed process is gone, within the moments that a busy host needs for it."""
+    for _ in range(500):
+        state = Path(f"/proc/{pid}/stat")
+        if not state.exists() or state.read_text().split()[2] == "Z":
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def test_hung_cell_leaves_nothing_behind(tmp_path):
+    """What a cell started ends with it, at its time limit as at its normal end."""
+    pid = tmp_path / "pid"
+    commands = scripts(
+        hang=f"sleep 61 & echo $! > {pid}; wait", leaves=f"sleep 62 & echo $! > {pid}; {WRITE}"
+    )
+    for name in ("hang", "leaves"):
+        runner.run_cell(cell(name), tmp_path, 1.0, commands)
+        assert ended(int(pid.read_text()))
+
+
+def test_a_record_does_not_save_a_crash(tmp_path):
+    """A process that dies after it wrote PASS has crashed; PASS without exit is no pass."""
+    row = runner.run_cell(cell("c"), tmp_path, 20, scripts(c=f"{WRITE}; kill -ABRT $$"))
+    assert (row["outcome"], row["signal"], row["verdict"]) == ("crashed", "SIGABRT", "INCOMPLETE")
+
+
+@pytest.mark.parametrize(
+    ("log", "code", "expected"),
+    [
+        ("torch.OutOfMemoryError: HIP out of memory. Tried to allocate", 1, ("out of memory", "INCOMPLETE")),
+        ("RuntimeError: CUDA error: no kernel image is available", 1, ("kernel failure", "WARN")),
+        ("machinecheck: error: device: found 'cuda:0'", 2, ("refused", "INCOMPLETE")),
+        ("ValueError: x", 1, ("failed", "INCOMPLETE")),
+        ("", 0, ("failed", "INCOMPLETE")),
+        ("Killed", -9, ("crashed", "INCOMPLETE")),
+    ],
+)
+def test_classification(log, code, expected):
+    """Without a record nothing passes, whatever the exit code; memory and kernels are told apart."""
+    found = outcome.classify(code, None, log, 1.0)
+    assert (found.outcome, found.verdict) == expected
+
+
+def test_sweep_resumes(tmp_path):
+    """A second call runs only what has no outcome yet; a changed setting makes another cell of it."""
+    first = Plan([cell("a")], None)
+    count = tmp_path / "count"
+    commands = scripts(a=f"echo x >> {count}; {WRITE}", b=f"echo x >> {count}; {WRITE}")
+    runner.run_plan(first, tmp_path, lambda _: None, commands)
+    runner.run_plan(Plan([cell("a"), cell("b")], None), tmp_path, lambda _: None, commands)
+    assert count.read_text().count("x") == 2
+    changed = Cell("a", "kind", "operation", {"size": 2}, plan.DEFAULT_ARM, {}, 20.0)
+    runner.run_plan(Plan([changed], None), tmp_path, lambda _: None, commands)
+    assert count.read_text().count("x") == 3
+
+
+def test_time_for_all_gives_partial_results(tmp_path):
+    """When the time for all is over the rest is "not run", the verdict INCOMPLETE, and it can go on later."""
+    commands = scripts(good=WRITE, slow="sleep 60", last=WRITE)
+    cells = [cell("good"), cell("slow"), cell("last")]
+    found, rows = runner.run_plan(Plan(cells, 1.0), tmp_path, lambda _: None, commands)
+    assert [row["cell"] for row in rows] == ["good"]
+    assert found["not_run"] == ["slow", "last"]
+    assert found["verdict"] == Verdict.INCOMPLETE
+    assert not (tmp_path / "cells" / "slow.json").exists()
+
+
+def test_lattice():
+    """FAIL > INCOMPLETE > WARN > PASS; nothing, or something that did not run, is INCOMPLETE."""
+    V = Verdict
+    assert worst([V.PASS, V.WARN, V.INCOMPLETE, V.FAIL]) is V.FAIL
+    assert worst([V.PASS, V.WARN, V.INCOMPLETE]) is V.INCOMPLETE
+    assert worst([V.PASS, V.WARN]) is V.WARN
+    assert worst([]) is V.INCOMPLETE
+    assert overall(["a", "b"], {"a": V.PASS}) is V.INCOMPLETE
+    assert overall(["a"], {"a": V.PASS}) is V.PASS
+
+
+def test_plan_expands_lists_and_arms():
+    """Lists of settings are combined; each arm has its environment and its name in the cell's."""
+    found = plan.expand(
+        {
+            "arms": {"as installed": {}, "one thread": {"environment": {"OPENBLAS_NUM_THREADS": 1}}},
+            "cells": [
+                {
+                    "kind": "correctness",
+                    "operation": "matmul",
+                    "settings": {"size": ["64", "128"], "form": "A@A.T"},
+                }
+            ],
+        },
+        "plan",
+    )
+    assert [c.name for c in found.cells] == [
+        "correctness-matmul-size_64-form_AxAt",
+        "correctness-matmul-size_64-form_AxAt-arm_one-thread",
+        "correctness-matmul-size_128-form_AxAt",
+        "correctness-matmul-size_128-form_AxAt-arm_one-thread",
+    ]
+    assert found.cells[1].environment == {"OPENBLAS_NUM_THREADS": "1"}
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ({}, "found no cells"),
+        ({"cell": []}, "found cell, expected"),
+        ({"cells": [{"kind": "correctness"}]}, "cell 1: found None as operation"),
+        ({"cells": [{"kind": "a", "operation": "b", "seconds": 0}]}, "found 0, expected a number of seconds"),
+        ({"cells": [{"kind": "a", "operation": "b", "arms": ["x"]}]}, "found arm 'x'"),
+        ({"cells": [{"kind": "a", "operation": "b"}] * 2}, "found two cells called a-b"),
+        ({"cells": [{"kind": "a", "operation": "b", "size": 1}]}, "found size, expected"),
+    ],
+)
+def test_wrong_plans_are_refused(data, words):
+    """A plan with an unknown key, a missing name or two equal cells is refused, naming the place."""
+    with pytest.raises(MachineCheckError) as caught:
+        plan.expand(data, "plan.toml")
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("name", plan.shipped())
+def test_shipped_plans_name_real_cells_and_settings(name):
+    """Every cell of a shipped plan exists and takes the settings given; a misspelt one fails here."""
+    from machinecheck import registry, settings
+
+    for planned in plan.read_plan(name).cells:
+        arguments = settings.arguments_of(planned.settings)
+        given = registry.parse_settings(planned.kind, planned.operation, arguments)
+        assert all(str(given[key]) == str(value) for key, value in planned.settings.items())
+
+
+def test_program_says_what_is_wrong(tmp_path):
+    """A wrong setting is one sentence on standard error, exit code 2, and no file."""
+    out = tmp_path / "x.json"
+    program = [sys.executable, "-m", "machinecheck"]
+    for words in (
+        ["cell", "correctness", "matmul", "--sizee=1"],
+        ["cell", "x", "y"],
+        ["run", "--plan", "nope"],
+    ):
+        target = out if words[0] == "cell" else tmp_path / "folder"
+        done = subprocess.run(
+            [*program, *words, f"--out={target}"],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=dict(os.environ),
+        )
+        assert done.returncode == 2
+        assert done.stderr.startswith("machinecheck: error: ")
+        assert done.stderr.count("\n") == 1
+    assert not out.exists()
+
+
+def test_environment_of_an_arm_reaches_the_cell(tmp_path):
+    """The arm's environment is set over the inherited one."""
+    arm = Cell("a", "kind", "operation", {}, "arm", {"WORKAROUND": "yes"}, 20.0)
+    row = runner.run_cell(arm, tmp_path, 20, scripts(a='echo "$WORKAROUND"; exit 1'))
+    assert row["reasons"] == ["exit code 1: yes"]
