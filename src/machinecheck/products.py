@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.linalg.blas
 import torch
 from threadpoolctl import threadpool_limits
 
@@ -94,6 +93,8 @@ def _numpy_product(operands: Operands, form: str, dtype: type[Any]) -> Callable[
 
 
 def _scipy_product(operands: Operands, form: str, dtype: type[Any]) -> Callable[[], torch.Tensor]:
+    import scipy.linalg.blas  # here alone: a third of a second that most cells can do without
+
     gemm = scipy.linalg.blas.sgemm if dtype is np.float32 else scipy.linalg.blas.dgemm
     left: np.ndarray[Any, Any] = np.asfortranarray(operands.left, dtype=dtype)
     if form == "A@A.T":
