@@ -1,4 +1,4 @@
-"""``python -m machinecheck``: probe · cell · run · selftest."""
+"""``python -m machinecheck``: probe · cell · run · cells · one · judge · page · selftest."""
 
 from __future__ import annotations
 
@@ -42,6 +42,51 @@ def _run(arguments: argparse.Namespace) -> int:
     return EXIT_CODES[Verdict(found["verdict"])]
 
 
+def _cells(arguments: argparse.Namespace) -> int:
+    from dataclasses import asdict
+
+    from machinecheck.plan import read_plan
+
+    write_json(arguments.out, [asdict(cell) for cell in read_plan(arguments.plan).cells])
+    return 0
+
+
+def _one(arguments: argparse.Namespace) -> int:
+    from machinecheck.plan import read_plan
+    from machinecheck.runner import run_cell
+
+    chosen = [cell for cell in read_plan(arguments.plan).cells if cell.name == arguments.name]
+    if not chosen:
+        raise MachineCheckError(f"found {arguments.name!r}, expected the name of a cell of {arguments.plan}")
+    result = run_cell(chosen[0], arguments.out, chosen[0].seconds)
+    print(result["verdict"], *result["reasons"], sep="\n  ")
+    return 0
+
+
+def _judge(arguments: argparse.Namespace) -> int:
+    from machinecheck import page, preflight
+    from machinecheck.plan import read_plan
+    from machinecheck.runner import summary
+
+    cells, rows = read_plan(arguments.plan).cells, page.outcomes(arguments.out)
+    found = summary(cells, rows)
+    write_json(arguments.out / "summary.json", found)
+    names = [cell.name for cell in cells]
+    planned = [row for row in rows if row["cell"] in names]
+    write_json(arguments.out / "preflight.json", preflight.judge(names, planned))
+    print(found["verdict"])
+    return EXIT_CODES[Verdict(found["verdict"])]
+
+
+def _page(arguments: argparse.Namespace) -> int:
+    from machinecheck.page import page
+
+    found = page(arguments.results, arguments.out)
+    write_json(arguments.out / "page.json", found)
+    print(*found["findings"], sep="\n")
+    return 0
+
+
 def _selftest(arguments: argparse.Namespace) -> int:
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     from machinecheck import selftest
@@ -69,6 +114,23 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--plan", required=True, help="TOML file, or the name of a plan that comes with this")
     run.add_argument("--out", type=Path, required=True, help="folder of the results")
     run.set_defaults(run=_run)
+    cells = commands.add_parser("cells", help="write the cells of a plan, in order")
+    cells.add_argument("--plan", required=True)
+    cells.add_argument("--out", type=Path, required=True, help="JSON file")
+    cells.set_defaults(run=_cells)
+    one = commands.add_parser("one", help="run one cell of a plan; succeeds once its outcome is written")
+    one.add_argument("name")
+    one.add_argument("--plan", required=True)
+    one.add_argument("--out", type=Path, required=True, help="folder of the results")
+    one.set_defaults(run=_one)
+    judge = commands.add_parser("judge", help="write summary.json and preflight.json from the outcomes")
+    judge.add_argument("--plan", required=True)
+    judge.add_argument("--out", type=Path, required=True, help="folder of the results")
+    judge.set_defaults(run=_judge)
+    page = commands.add_parser("page", help="write tables, findings and figures of a folder of results")
+    page.add_argument("--results", type=Path, required=True)
+    page.add_argument("--out", type=Path, required=True, help="folder of page.json and the figures")
+    page.set_defaults(run=_page)
     selftest = commands.add_parser("selftest", help="plant faults and see that each is caught")
     selftest.add_argument("--out", type=Path, required=True, help="folder of the results")
     selftest.add_argument("--repetitions", type=int, default=20, help="clean repetitions (default 20)")

@@ -15,10 +15,11 @@ import torch
 
 from machinecheck import METHOD_VERSION, faults, settings
 from machinecheck.cells import board_network, convolution, layers, matmul, repeatability, soak, throughput
+from machinecheck.devices import open_device
 from machinecheck.errors import MachineCheckError
-from machinecheck.probe import libraries
+from machinecheck.probe import libraries, nvidia
 from machinecheck.probe.host import environment
-from machinecheck.telemetry import Sampler, summary, usable_processors
+from machinecheck.telemetry import Sampler, summary, usable_processors, with_device_users
 from machinecheck.verdict import Result
 
 SCHEMA = "machinecheck-cell/1"
@@ -80,9 +81,12 @@ def effective() -> dict[str, Any]:
 def measure(kind: str, operation: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Run one cell in this process and return its record."""
     started, clock = datetime.now(UTC), time.monotonic()
-    where = torch.device(given["device"])
-    with Sampler(where if torch.cuda.is_available() else None) as sampler:
+    device = open_device(given["device"])
+    others = [] if device.is_cpu else [nvidia.compute_processes()]
+    with Sampler(device.torch_device) as sampler:
         result = CELLS[kind][operation](**given)
+    others += [] if device.is_cpu else [nvidia.compute_processes()]
+    host = summary([sample for _, sample in sampler.samples], usable_processors())
     return {
         "schema": SCHEMA,
         "method_version": METHOD_VERSION,
@@ -96,5 +100,5 @@ def measure(kind: str, operation: str, given: Mapping[str, Any]) -> dict[str, An
         "reasons": result.reasons,
         "measured": result.measured,
         "effective": effective(),
-        "host": summary([sample for _, sample in sampler.samples], usable_processors()),
+        "host": host if device.is_cpu else with_device_users(host, others, os.getpid()),
     }

@@ -96,6 +96,8 @@ def kept(cell: Cell, folder: Path) -> dict[str, Any] | None:
 
 def summary(cells: Sequence[Cell], outcomes: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Verdict over all planned cells, and for each arm and kind; cells that did not run are INCOMPLETE."""
+    names = {cell.name for cell in cells}
+    outcomes = [row for row in outcomes if row["cell"] in names]
     verdicts = {row["cell"]: Verdict(row["verdict"]) for row in outcomes}
     seen = {row["cell"]: row["outcome"] for row in outcomes}
 

@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import torch
 
-from machinecheck.probe import amd, nvidia
+from machinecheck.probe import amd, nvidia, read
 from machinecheck.unknown import Unknown
 
 Sample = dict[str, float | Unknown]
@@ -39,7 +39,9 @@ def _own_seconds() -> float:
 class HostReader:
     """Host load since the last reading: other programs' processors, stolen time, clock, temperature."""
 
-    def __init__(self) -> None:
+    def __init__(self, sys_root: Path = Path("/sys")) -> None:
+        self._counter = sys_root / "class/powercap/intel-rapl:0/energy_uj"
+        self._energy = read.number(self._counter, 1e-6)
         self._last = self._now()
 
     def _now(self) -> tuple[float, float, float, float]:
@@ -55,6 +57,7 @@ class HostReader:
         seconds = self._last[0] - before[0]
         busy, stolen, own = (self._last[index] - before[index] for index in (1, 2, 3))
         frequency = psutil.cpu_freq()
+        energy, self._energy = self._energy, read.number(self._counter, 1e-6)
         sensors: dict[str, Any] = psutil.sensors_temperatures()
         known = [
             entry.current for name in ("k10temp", "coretemp", "zenpower") for entry in sensors.get(name, [])
@@ -66,8 +69,18 @@ class HostReader:
             else Unknown("no time passed"),
             "stolen_processors": stolen / seconds if seconds > 0 else Unknown("no time passed"),
             "cpu_clock_mhz": frequency.current if frequency else Unknown("the system gives no clock"),
+            "package_power_watts": power(energy, self._energy, seconds),
             "cpu_temperature_celsius": max(known) if known else Unknown("no processor sensor"),
         }
+
+
+def power(before: float | Unknown, after: float | Unknown, seconds: float) -> float | Unknown:
+    """Mean watts between two readings of an energy counter in joule; the counter starts again now and then."""
+    if isinstance(before, Unknown) or isinstance(after, Unknown):
+        return after if isinstance(after, Unknown) else before
+    if after < before or seconds <= 0:
+        return Unknown("the energy counter started again")
+    return (after - before) / seconds
 
 
 class NvidiaReader:
@@ -113,16 +126,19 @@ class AmdReader:
         """Nothing is open."""
 
 
-def pci_address(device: torch.device) -> str:
-    """``0000:c5:00`` without the function, as torch knows it."""
-    facts: Any = torch.cuda.get_device_properties(device)
-    domain = getattr(facts, "pci_domain_id", 0)
-    return f"{domain:04x}:{facts.pci_bus_id:02x}:{facts.pci_device_id:02x}"
+def pci_address(facts: Any) -> str | Unknown:
+    """``0000:c5:00``, without the function, from torch's properties of a device."""
+    try:
+        return f"{facts.pci_domain_id:04x}:{facts.pci_bus_id:02x}:{facts.pci_device_id:02x}"
+    except AttributeError:
+        return Unknown("this torch does not give the device's PCI address")
 
 
 def device_reader(device: torch.device, sys_root: Path = Path("/sys")) -> NvidiaReader | AmdReader | Unknown:
     """The reader of one accelerator's sensors."""
-    address = pci_address(device)
+    address = pci_address(torch.cuda.get_device_properties(device))
+    if isinstance(address, Unknown):
+        return address
     if torch.version.hip:
         folders = (sys_root / "bus/pci/devices").glob(f"{address}.*")
         return next((AmdReader(folder) for folder in folders), Unknown(f"no sysfs folder of {address}"))
@@ -203,6 +219,29 @@ def contention(found: dict[str, Any], processors: int) -> dict[str, Any]:
     if stolen["mean"] > STOLEN_SHARE * processors:
         because.append(f"the hypervisor took {stolen['mean']:.2f} of {processors} processors")
     return {"contended": bool(because), "contended_because": because}
+
+
+def with_device_users(
+    host: dict[str, Any], snapshots: Sequence[list[dict[str, Any]] | Unknown], own: int
+) -> dict[str, Any]:
+    """The summary with the other programs that computed on the device; an unreadable list is not "none"."""
+    unreadable = next((found for found in snapshots if isinstance(found, Unknown)), None)
+    if unreadable is not None:
+        unknown = host["unknown"] | {"device_users": unreadable.reason}
+        return host | {"device_users": None, "unknown": unknown, "contended": host["contended"] or None}
+    users = {
+        user["pid"]: user["name"]
+        for found in snapshots
+        if not isinstance(found, Unknown)
+        for user in found
+        if user["pid"] != own
+    }
+    because = [f"process {pid} ({name}) computed on the device" for pid, name in users.items()]
+    return host | {
+        "device_users": [{"pid": pid, "name": name} for pid, name in users.items()],
+        "contended": True if users else host["contended"],
+        "contended_because": host["contended_because"] + because,
+    }
 
 
 def lowest_between(

@@ -1,6 +1,16 @@
-"""Waiting threads must not spin while tests share few processors; read when torch is loaded."""
+"""One thread per test: the machine is shared, and waiting threads that spin make it many times slower."""
 
-import os
+from collections.abc import Iterator
 
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+import pytest
+import torch
+
+
+@pytest.fixture(autouse=True)
+def one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Torch here, and every process started from here, uses one thread unless a test says otherwise."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

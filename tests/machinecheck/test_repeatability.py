@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from machinecheck import faults, repeats
+from machinecheck import faults, preflight, repeats
 from machinecheck.cells import repeatability
 from machinecheck.errors import MachineCheckError
 from machinecheck.repeats import Truth
@@ -27,6 +27,31 @@ def race(values: torch.Tensor, fault: str | None):
 def rows_of(run, count=40, truth=None, threads=4):
     """One row, as a cell of one thread count makes it."""
     return [{"threads": threads, "process": 0, **repeats.watch(run, count, truth)}]
+
+
+def as_outcome(verdict, reasons, summary, outcome="done"):
+    """A repeatability cell's outcome, as the runner writes it."""
+    record = {"measured": {"summary": summary}} if outcome == "done" else None
+    return {
+        "cell": "conv",
+        "kind": "repeatability",
+        "outcome": outcome,
+        "verdict": verdict,
+        "reasons": reasons,
+        "record": record,
+    }
+
+
+def test_preflight_allows_only_what_was_shown():
+    """Comparisons are allowed if all repeated; a missing, crashed or merely unequal cell forbids them."""
+    good = as_outcome(Verdict.PASS, [], {"repeats_in_process": True})
+    assert preflight.judge(["conv"], [good])["comparisons_allowed"] is True
+    missing = preflight.judge(["conv", "sgemm"], [good])
+    assert (missing["comparisons_allowed"], missing["verdict"]) == (False, Verdict.INCOMPLETE)
+    crashed = as_outcome(Verdict.INCOMPLETE, ["crashed(SIGSEGV)"], {}, "crashed")
+    assert not preflight.judge(["conv"], [crashed])["comparisons_allowed"]
+    wrong = {"cell": "i", "kind": "correctness", "outcome": "done", "verdict": "FAIL", "reasons": ["x"]}
+    assert preflight.judge(["i"], [wrong])["reasons"] == ["i: FAIL (x)"]
 
 
 def test_threaded_race_is_found():
@@ -75,15 +100,13 @@ def test_convolution_of_document_003_fails():
         return values
 
     rows = rows_of(stub)
-    verdict, reasons, _ = repeats.judge(rows, "fp32")
+    verdict, reasons, summary = repeats.judge(rows, "fp32")
     assert verdict is Verdict.FAIL
     assert rows[0]["fraction_differing"] == 0.0625
     assert "does not repeat at 4 threads" in reasons[0]
-    usable, why = repeatability.usable_as_reference(
-        {"verdict": verdict, "reasons": reasons, "measured": {"summary": {"repeats_in_process": False}}}
-    )
-    assert not usable
-    assert why.startswith("REFERENCE NOT REPEATABLE")
+    found = preflight.judge(["conv"], [as_outcome(verdict, reasons, summary)])
+    assert not found["comparisons_allowed"]
+    assert found["reasons"][0].startswith("conv: REFERENCE NOT REPEATABLE (does not repeat at 4 threads")
 
 
 def test_rounding_level_differences_warn():
@@ -97,8 +120,7 @@ def test_rounding_level_differences_warn():
     verdict, reasons, summary = repeats.judge(rows_of(stub), "fp32")
     assert verdict is Verdict.WARN
     assert not summary["repeats_in_process"]
-    record = {"verdict": verdict, "reasons": reasons, "measured": {"summary": summary}}
-    assert not repeatability.usable_as_reference(record)[0]
+    assert not preflight.usable_as_reference(as_outcome(verdict, reasons, summary))[0]
 
 
 def test_nan_results_fail_and_are_counted_each_time():
@@ -129,9 +151,9 @@ def test_processes_that_differ_warn():
 
 def test_nothing_measured_is_incomplete():
     """No rows is no pass, and no reference."""
-    verdict, reasons, _ = repeats.judge([], "fp32")
+    verdict, reasons, summary = repeats.judge([], "fp32")
     assert verdict is Verdict.INCOMPLETE
-    assert not repeatability.usable_as_reference({"verdict": verdict, "reasons": reasons})[0]
+    assert not preflight.usable_as_reference(as_outcome(verdict, reasons, summary))[0]
 
 
 def test_thread_counts():

@@ -78,3 +78,57 @@ def test_lowest_clock_of_a_block():
     ]
     assert telemetry.lowest_between(readings, "clock_mhz", 0.5, 2.5) == 2084
     assert telemetry.lowest_between(readings, "clock_mhz", 2.5, 3.5) is None
+
+
+def test_counters_of_energy():
+    """Watts are joules over seconds; a counter that started again, or cannot be read, gives no number."""
+    assert telemetry.power(10.0, 70.0, 2.0) == 30
+    assert telemetry.power(70.0, 10.0, 2.0) == Unknown("the energy counter started again")
+    assert telemetry.power(Unknown("denied"), 1.0, 2.0) == Unknown("denied")
+
+
+def test_other_programs_on_the_device():
+    """Another program on the device is contention by name; an unreadable list is unknown, never "none"."""
+    quiet = telemetry.summary([sample()], 2)
+    mine, other = {"pid": 7, "name": "me"}, {"pid": 226424, "name": "llama-server"}
+    alone = telemetry.with_device_users(quiet, [[mine], [mine]], 7)
+    assert (alone["contended"], alone["device_users"]) == (False, [])
+    shared = telemetry.with_device_users(quiet, [[mine], [mine, other]], 7)
+    assert shared["contended"] is True
+    assert shared["contended_because"] == ["process 226424 (llama-server) computed on the device"]
+    unreadable = telemetry.with_device_users(quiet, [[mine], Unknown("garbage")], 7)
+    assert (unreadable["contended"], unreadable["device_users"]) == (None, None)
+    assert unreadable["unknown"]["device_users"] == "garbage"
+
+
+def test_nvidia_reader_gives_the_latest_line(tmp_path, monkeypatch):
+    """The running nvidia-smi's last line is the reading; before one, and for N/A, the reason."""
+    script = tmp_path / "nvidia-smi"
+    script.write_text("#!/bin/sh\necho '1980, [N/A], 31'\nexec sleep 60\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    reader = telemetry.NvidiaReader("0000:01:00.0")
+    try:
+        for _ in range(500):
+            found = reader.read()
+            if found["clock_mhz"] == 1980:
+                break
+            assert isinstance(found["clock_mhz"], Unknown)
+            time.sleep(0.01)
+    finally:
+        reader.close()
+    assert found == {
+        "clock_mhz": 1980,
+        "power_watts": Unknown("nvidia-smi power.draw: [N/A]"),
+        "temperature_celsius": 31,
+    }
+
+
+def test_address_of_a_device():
+    """The PCI address is torch's, in the form that sysfs and nvidia-smi use."""
+
+    class Properties:
+        pci_domain_id, pci_bus_id, pci_device_id = 0, 0xC5, 0
+
+    assert telemetry.pci_address(Properties()) == "0000:c5:00"
+    assert isinstance(telemetry.pci_address(object()), Unknown)

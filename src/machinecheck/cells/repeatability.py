@@ -32,7 +32,7 @@ from machinecheck.products import Operands, normal_operands, parse_shape, produc
 from machinecheck.reference import Reference
 from machinecheck.repeats import Row, Truth
 from machinecheck.settings import arguments_of
-from machinecheck.verdict import Result, Verdict
+from machinecheck.verdict import Result
 
 PROVING_REPEATS = 2
 Run = Callable[[], torch.Tensor]
@@ -243,12 +243,3 @@ def network(
         return torch.cat(parts)
 
     return _result("network", given, processes, run)
-
-
-def usable_as_reference(record: dict[str, Any]) -> tuple[bool, str]:
-    """What a study's preflight asks of a repeatability record: may this operation serve as a reference?"""
-    if record["verdict"] == Verdict.INCOMPLETE:
-        return False, "its repeatability was not measured; nothing may be compared with it"
-    if record["measured"]["summary"]["repeats_in_process"] and record["verdict"] != Verdict.FAIL:
-        return True, ""
-    return False, f"REFERENCE NOT REPEATABLE ({record['reasons'][0]}); nothing may be compared with it"
