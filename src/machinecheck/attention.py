@@ -73,6 +73,8 @@ def refusal(backend: str, query: torch.Tensor, mask: torch.Tensor | None = None)
 
     Any other error than a refusal is raised: it is a defect.
     """
+    # with a gradient to come, as in training: some backends take an input forward that they cannot take back
+    query = query.detach().requires_grad_()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

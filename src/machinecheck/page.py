@@ -87,6 +87,7 @@ def page(folder: Path, figure_folder: Path) -> dict[str, Any]:
             "training": training,
             "speed_ups": tables.speed_ups(training),
             "clocks": clocks,
+            "arms": tables.arms(rows),
             "soak": tables.soak(rows),
         },
         "figures": {

@@ -16,6 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from machinecheck import METHOD_VERSION
 from machinecheck.errors import MachineCheckError
 from machinecheck.files import to_json
 
@@ -38,8 +39,8 @@ class Cell:
     seconds: float
 
     def digest(self) -> str:
-        """Tells whether a result on disk is of this very cell."""
-        return hashlib.sha256(to_json(asdict(self)).encode()).hexdigest()
+        """Tells whether a result on disk is of this very cell, measured by this method."""
+        return hashlib.sha256(to_json([METHOD_VERSION, asdict(self)]).encode()).hexdigest()
 
 
 @dataclass(frozen=True)

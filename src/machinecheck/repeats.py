@@ -88,9 +88,12 @@ def upper_bound(calls: int) -> float:
     return min(1.0, 3.0 / calls)
 
 
+def _place(threads: int | None) -> str:
+    return "on the device" if threads is None else f"at {threads} thread{'s' if threads > 1 else ''}"
+
+
 def _state(row: Row) -> str:
-    place = "on the device" if row["threads"] is None else f"at {row['threads']} threads"
-    return f"{place} (process {row['process']})"
+    return f"{_place(row['threads'])} (process {row['process']})"
 
 
 def judge(rows: Sequence[Row], dtype: str) -> tuple[Verdict, list[str], dict[str, Any]]:
@@ -125,8 +128,8 @@ def judge(rows: Sequence[Row], dtype: str) -> tuple[Verdict, list[str], dict[str
     repeats_within = all(len(row["hashes"]) == 1 for row in rows)
     repeats_across = all(len(found) == 1 for found in by_threads.values())
     if repeats_within and not repeats_across:
-        different = [str(threads) for threads, found in by_threads.items() if len(found) > 1]
-        warnings.append(f"two processes give different bytes at {', '.join(different)} threads")
+        different = [_place(threads) for threads, found in by_threads.items() if len(found) > 1]
+        warnings.append(f"two processes give different bytes {', '.join(different)}")
     summary = {
         "repeats_in_process": repeats_within,
         "repeats_across_processes": repeats_across if len({row["process"] for row in rows}) > 1 else None,

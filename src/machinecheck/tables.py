@@ -225,6 +225,31 @@ def format_ratios(rows: Sequence[Mapping[str, Any]], fast: str = "bf16", slow: s
     ]
 
 
+def arms(outcomes: Iterable[Outcome]) -> list[Row]:
+    """Environment workarounds: for each cell that ran in several arms, what became of it in each.
+
+    ``arms`` maps an arm to its outcome and verdict: crash or not, right or not.
+    """
+    cells: dict[tuple[str, str, str], Row] = {}
+    for row in outcomes:
+        key = (row["kind"], row["operation"], str(sorted(row["settings"].items())))
+        found = cells.setdefault(
+            key,
+            {
+                "kind": row["kind"],
+                "operation": row["operation"],
+                "settings": dict(row["settings"]),
+                "arms": {},
+            },
+        )
+        found["arms"][row["arm"]] = {
+            "outcome": row["outcome"],
+            "signal": row["signal"],
+            "verdict": str(row["verdict"]),
+        }
+    return [row for row in cells.values() if len(row["arms"]) > 1]
+
+
 def clocks(outcomes: Iterable[Outcome]) -> list[Row]:
     """Mean clock over mean host load of every throughput and soak cell, loads rising."""
     chosen = [row for row in outcomes if row["kind"] in ("throughput", "soak") and row["outcome"] == DONE]

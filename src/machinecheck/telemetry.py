@@ -75,7 +75,7 @@ class HostReader:
 
 
 def power(before: float | Unknown, after: float | Unknown, seconds: float) -> float | Unknown:
-    """Mean watts between two readings of an energy counter in joule; the counter starts again now and then."""
+    """Mean watts between two readings of an energy counter in joule, which starts again now and then."""
     if isinstance(before, Unknown) or isinstance(after, Unknown):
         return after if isinstance(after, Unknown) else before
     if after < before or seconds <= 0:

@@ -162,6 +162,21 @@ def test_crashed_cells_give_no_numbers():
     assert (row["outcome"], row["relative"], row["nonfinite"]) == ("crashed", None, None)
 
 
+def test_workarounds_are_told_apart():
+    """An operation that crashes as installed and is right with a preloaded library is one row with both arms."""
+    crashed = {"outcome": "crashed", "verdict": "INCOMPLETE", "record": None, "signal": "SIGSEGV"}
+    rows = [
+        outcome_of("correctness", "matmul", {"size": "64"}, {}) | crashed,
+        outcome_of("correctness", "matmul", {"size": "64"}, {}) | {"arm": "preloaded"},
+        outcome_of("correctness", "integers", {}, {}),
+    ]
+    (found,) = tables.arms(rows)
+    assert found["arms"] == {
+        "as installed": {"outcome": "crashed", "signal": "SIGSEGV", "verdict": "INCOMPLETE"},
+        "preloaded": {"outcome": "done", "signal": None, "verdict": "PASS"},
+    }
+
+
 def folder_of(tmp_path, outcomes, **more):
     """A folder as the runner leaves it."""
     for index, row in enumerate(outcomes):

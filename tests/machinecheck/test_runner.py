@@ -204,6 +204,30 @@ def test_program_says_what_is_wrong(words, tmp_path, capsys):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_plan_cell_by_cell(tmp_path):
+    """A workflow lists the cells, runs each on its own, and judges: a crash is an outcome, not an error."""
+    source, out = tmp_path / "plan.toml", tmp_path / "results"
+    source.write_text(
+        '[arms."as installed"]\n[arms.broken.environment]\nMACHINECHECK_FAULT = "crash"\n'
+        '[[cells]]\nkind = "correctness"\noperation = "integers"\nsettings = { size = "32" }\n'
+    )
+    chosen = f"--plan={source}"
+    assert main(["cells", chosen, f"--out={tmp_path / 'cells.json'}"]) == 0
+    names = [planned["name"] for planned in json.loads((tmp_path / "cells.json").read_text())]
+    assert names == ["correctness-integers-size_32", "correctness-integers-size_32-arm_broken"]
+    assert main(["judge", chosen, f"--out={out}"]) == EXIT_CODES[Verdict.INCOMPLETE]
+    for name in names:
+        assert main(["one", name, chosen, f"--out={out}"]) == 0
+    assert main(["judge", chosen, f"--out={out}"]) == EXIT_CODES[Verdict.INCOMPLETE]
+    found = json.loads((out / "summary.json").read_text())
+    assert found["by_arm"] == {"as installed": "PASS", "broken": "INCOMPLETE"}
+    assert json.loads((out / "preflight.json").read_text())["comparisons_allowed"] is False
+    assert main(["page", f"--results={out}", f"--out={tmp_path / 'page'}"]) == 0
+    assert (tmp_path / "page" / "matmul.svg").exists()
+    arms = json.loads((tmp_path / "page" / "page.json").read_text())["tables"]["arms"]
+    assert arms[0]["arms"]["broken"]["signal"] == "SIGSEGV"
+
+
 def test_environment_of_an_arm_reaches_the_cell(tmp_path):
     """The arm's environment is set over the inherited one."""
     arm = Cell("a", "kind", "operation", {}, "arm", {"WORKAROUND": "yes"}, 20.0)
