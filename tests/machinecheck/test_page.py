@@ -36,6 +36,7 @@ def outcome_of(kind, operation, settings, measured, load=0.1, clock=None, conten
         "outcome": "done",
         "verdict": "PASS",
         "reasons": [],
+        "signal": None,
         "record": {
             "settings": {"device": "cpu"} | settings,
             "measured": measured,
@@ -163,7 +164,7 @@ def test_crashed_cells_give_no_numbers():
 
 
 def test_workarounds_are_told_apart():
-    """An operation that crashes as installed and is right with a preloaded library is one row with both arms."""
+    """What crashes as installed and is right with a preloaded library is one row with both arms."""
     crashed = {"outcome": "crashed", "verdict": "INCOMPLETE", "record": None, "signal": "SIGSEGV"}
     rows = [
         outcome_of("correctness", "matmul", {"size": "64"}, {}) | crashed,
