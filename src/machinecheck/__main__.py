@@ -11,6 +11,8 @@ from machinecheck.errors import MachineCheckError
 from machinecheck.files import write_json
 from machinecheck.verdict import EXIT_CODES, Verdict
 
+# Imports stand in the commands: most of them need no torch, which takes over a second to load.
+
 
 def _probe(arguments: argparse.Namespace) -> int:
     from machinecheck.probe.machine import probe

@@ -17,9 +17,9 @@ from machinecheck import METHOD_VERSION, faults, settings
 from machinecheck.cells import board_network, convolution, layers, matmul, repeatability, soak, throughput
 from machinecheck.devices import open_device
 from machinecheck.errors import MachineCheckError
-from machinecheck.probe import libraries, nvidia
+from machinecheck.probe import libraries
 from machinecheck.probe.host import environment
-from machinecheck.telemetry import Sampler, summary, usable_processors, with_device_users
+from machinecheck.telemetry import Sampler, device_users, summary, usable_processors, with_device_users
 from machinecheck.verdict import Result
 
 SCHEMA = "machinecheck-cell/1"
@@ -82,10 +82,10 @@ def measure(kind: str, operation: str, given: Mapping[str, Any]) -> dict[str, An
     """Run one cell in this process and return its record."""
     started, clock = datetime.now(UTC), time.monotonic()
     device = open_device(given["device"])
-    others = [] if device.is_cpu else [nvidia.compute_processes()]
+    others = [] if device.is_cpu else [device_users()]
     with Sampler(device.torch_device) as sampler:
         result = CELLS[kind][operation](**given)
-    others += [] if device.is_cpu else [nvidia.compute_processes()]
+    others += [] if device.is_cpu else [device_users()]
     host = summary([sample for _, sample in sampler.samples], usable_processors())
     return {
         "schema": SCHEMA,

@@ -221,6 +221,13 @@ def contention(found: dict[str, Any], processors: int) -> dict[str, Any]:
     return {"contended": bool(because), "contended_because": because}
 
 
+def device_users() -> list[dict[str, Any]] | Unknown:
+    """Programs that compute on the accelerators of torch's vendor now."""
+    if torch.version.hip:
+        return amd.compute_processes(Path("/sys"), Path("/proc"))
+    return nvidia.compute_processes()
+
+
 def with_device_users(
     host: dict[str, Any], snapshots: Sequence[list[dict[str, Any]] | Unknown], own: int
 ) -> dict[str, Any]:

@@ -178,7 +178,7 @@ def test_whole_probe(tmp_path):
     probe = json.loads(out.read_text())
     assert done.stdout.strip() == probe["id"]
     assert probe["facts"]["processor"]["logical"] == os.cpu_count()
-    assert probe["facts"]["torch"]["attention"]["cpu"]["math"] == "math"
+    assert probe["facts"]["torch"]["attention"]["fp32"]["math"] == "math"
     assert "PyTorch version" in (tmp_path / "collect_env.txt").read_text()
     for place, reason in probe["unknown"].items():
         assert reason
@@ -203,14 +203,26 @@ def test_identity_ignores_the_weather(tmp_path, monkeypatch):
     assert machine.identity(facts, now) != before
 
 
-def test_torch_that_crashes_is_unknown(monkeypatch):
-    """Torch dying of a signal costs its facts alone, and the signal is named."""
-    killer = "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"
-    monkeypatch.setattr(machine.sys, "executable", "/bin/sh")
+def test_device_that_crashes_costs_its_facts_alone(monkeypatch):
+    """Every device call segfaulting (document 003) leaves torch's other facts, and the signal is named."""
     real = subprocess.run
 
     def crash(command, **options):
-        return real(["/usr/bin/env", "python3", "-c", killer], **options)
+        text = (
+            "kill -SEGV $$" if command[-1] == "--devices" else 'echo \'{"version": "2", "device_count": 1}\''
+        )
+        return real(["/bin/sh", "-c", text], **options)
 
     monkeypatch.setattr(machine.subprocess, "run", crash)
-    assert machine.torch_facts() == Unknown("torch crashed (SIGSEGV)")
+    found = machine.torch_facts()
+    assert found["version"] == "2"
+    assert found["devices"] == Unknown("torch crashed (SIGSEGV)")
+
+
+def test_amd_compute_processes(tmp_path):
+    """KFD's list names other programs on the device; without the list it is unknown, not empty."""
+    put(tmp_path / "sys/class/kfd/kfd/proc/226424/pasid", "1")
+    put(tmp_path / "proc/226424/comm", "llama-server\n")
+    found = amd.compute_processes(tmp_path / "sys", tmp_path / "proc")
+    assert found == [{"pid": 226424, "name": "llama-server"}]
+    assert isinstance(amd.compute_processes(tmp_path / "nothing", tmp_path / "proc"), Unknown)

@@ -165,6 +165,15 @@ def devices(sys_root: Path) -> list[dict[str, Any]]:
     return found
 
 
+def compute_processes(sys_root: Path, proc: Path) -> list[dict[str, Any]] | Unknown:
+    """Programs that have an AMD device open for computing now (KFD's list)."""
+    folder = sys_root / "class/kfd/kfd/proc"
+    if not folder.is_dir():
+        return Unknown(f"{folder}: not there")
+    pids = sorted(int(entry.name) for entry in folder.iterdir() if entry.name.isdigit())
+    return [{"pid": pid, "name": read.text(proc / str(pid) / "comm")} for pid in pids]
+
+
 def share_of_pool(used_bytes: int, memory: dict[str, Any]) -> float | Unknown:
     """Fraction of the memory that programs can get, 0..1."""
     usable = memory["usable_pool_bytes"]

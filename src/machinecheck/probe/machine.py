@@ -37,11 +37,16 @@ def _torch_program(*arguments: str, seconds: float = 120.0) -> str | Unknown:
 
 
 def torch_facts() -> dict[str, Any] | Unknown:
-    """What torch sees; unknown, with the signal's name, if touching it kills the process."""
+    """What torch sees; its devices are unknown, with the signal's name, if touching them kills a process."""
     printed = _torch_program()
     if isinstance(printed, Unknown):
         return printed
-    return dict(json.loads(printed))
+    facts = dict(json.loads(printed))
+    facts["devices"] = []
+    if facts["device_count"]:
+        touched = _torch_program("--devices")
+        facts["devices"] = touched if isinstance(touched, Unknown) else json.loads(touched)
+    return facts
 
 
 def access(dev: Path) -> dict[str, Any]:
@@ -99,7 +104,10 @@ def gather(sys_root: Path, proc: Path, dev: Path) -> dict[str, Any]:
         "environment": host.environment(dict(os.environ)),
         "devices": amd.devices(sys_root) + ([] if isinstance(cards, Unknown) else cards),
         "nvidia_smi": cards if isinstance(cards, Unknown) else "answered",
-        "compute_processes": nvidia.compute_processes(),
+        "compute_processes": {
+            "nvidia": nvidia.compute_processes(),
+            "amd": amd.compute_processes(sys_root, proc),
+        },
         "device_files_open": access(dev),
         "torch": torch_facts(),
     }

@@ -1,6 +1,7 @@
 """What torch sees, printed as one JSON object. A program of its own: touching a broken device can kill it.
 
-Run as ``python -m machinecheck.probe.torch_facts``; with ``--collect-env`` it prints torch's own report.
+Run as ``python -m machinecheck.probe.torch_facts`` for what is known without touching a device, with
+``--devices`` for what needs one operation on each, with ``--collect-env`` for torch's own report.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ def _device(index: int) -> dict[str, Any]:
     return facts
 
 
-def _attention(device: str) -> dict[str, str]:
-    query = torch.ones(1, 2, 16, 32, device=device, dtype=torch.float32)
+def _attention(device: str, dtype: torch.dtype) -> dict[str, str]:
+    """Each backend: the kernel that runs for a small input of ``dtype``, or why it does not take it."""
+    query = torch.ones(1, 2, 16, 32, device=device, dtype=dtype)
     found = {}
     for backend in attention.BACKENDS:
         try:
@@ -45,11 +47,22 @@ def _attention(device: str) -> dict[str, str]:
     return found
 
 
+def attention_kernels(device: str) -> dict[str, dict[str, str]]:
+    """The attention backends of a device by format."""
+    formats = {"fp32": torch.float32, "bf16": torch.bfloat16}
+    return {name: _attention(device, dtype) for name, dtype in formats.items()}
+
+
+def devices() -> list[dict[str, Any]]:
+    """One dict per accelerator, each of which has done one operation."""
+    count = torch.cuda.device_count()
+    return [_device(index) | {"attention": attention_kernels(f"cuda:{index}")} for index in range(count)]
+
+
 def facts() -> dict[str, Any]:
-    """Build, runtimes, effective threads and kernels, devices, attention backends, doubled libraries."""
+    """Build, runtimes, effective threads and kernels, attention backends, doubled libraries."""
     torch.ones(8, 8) @ torch.ones(8, 8)  # loads what is loaded on first use
     np.ones((8, 8)) @ np.ones((8, 8))
-    devices = ["cpu"] + [f"cuda:{index}" for index in range(torch.cuda.device_count())]
     return {
         "version": str(torch.__version__),
         "build": torch.__config__.show(),
@@ -66,8 +79,8 @@ def facts() -> dict[str, Any]:
         "allow_tf32": torch.backends.cuda.matmul.allow_tf32,
         "float32_matmul_precision": torch.get_float32_matmul_precision(),
         "thread_pools": threadpoolctl.threadpool_info(),
-        "devices": [_device(index) for index in range(torch.cuda.device_count())],
-        "attention": {device: _attention(device) for device in devices},
+        "device_count": torch.cuda.device_count(),
+        "attention": attention_kernels("cpu"),
         "library_copies": libraries.copies_in_this_process(),
     }
 
@@ -77,6 +90,8 @@ def main(arguments: list[str]) -> int:
         from torch.utils.collect_env import get_pretty_env_info
 
         sys.stdout.write(get_pretty_env_info() + "\n")
+    elif arguments == ["--devices"]:
+        sys.stdout.write(to_json(devices()))
     else:
         sys.stdout.write(to_json(facts()))
     return 0
