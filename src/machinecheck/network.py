@@ -97,6 +97,24 @@ def unfolded(network: nn.Module) -> nn.Module:
     return twin
 
 
+def perturbed(network: nn.Module, unit: float, seed: int) -> nn.Module:
+    """A copy that rounds like a format of unit roundoff ``unit``: weights and the outputs of all products are
+    off by relative errors drawn from ±``unit``."""
+    twin, generator = copy.deepcopy(network), torch.Generator().manual_seed(seed)
+
+    def off(values: torch.Tensor) -> torch.Tensor:
+        noise = torch.rand(values.shape, generator=generator, dtype=values.dtype)
+        return values * (1 + unit * (2 * noise - 1))
+
+    with torch.no_grad():
+        for parameter in twin.parameters():
+            parameter.copy_(off(parameter))
+    for module in twin.modules():
+        if isinstance(module, nn.Conv2d | nn.Linear):
+            module.register_forward_hook(lambda _module, _inputs, output: off(output))
+    return twin
+
+
 def batch(size: int, seed: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """A fixed batch: boards of zeros and ones (B, 12, 7, 7), moves (B,), outcomes (B, 1) in {−1, 0, 1}."""
     generator = torch.Generator().manual_seed(seed)

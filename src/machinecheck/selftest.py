@@ -80,6 +80,7 @@ def clean_cells(seed: int) -> dict[str, Callable[[], Any]]:
         "integers": lambda: matmul.integers(size="96", form="A.T@B", seed=seed),
         "convolution": lambda: convolution.convolution(batch=4, channels=8, repeats=2, seed=seed),
         "network": lambda: board_network.network(channels=16, batch=4, seed=seed),
+        "network bf16": lambda: board_network.network(channels=16, batch=4, dtype="bf16", seed=seed),
         "batch norm": lambda: layers.batch_norm(batch=8, channels=8, seed=seed),
         "attention": lambda: layers.attention(backend="flash", shape="1,2,16,16", seed=seed),
         "optimiser": lambda: layers.optimiser(numbers=1000, seed=seed),

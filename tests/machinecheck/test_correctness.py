@@ -110,7 +110,9 @@ def test_network_has_the_stated_parameter_counts(channels, count):
     assert nets.parameter_count(nets.build(channels, 0)) == count
 
 
-@pytest.mark.parametrize(("mode", "dtype"), [("train", "fp32"), ("eval", "fp32"), ("train", "bf16")])
+@pytest.mark.parametrize(
+    ("mode", "dtype"), [("train", "fp32"), ("eval", "fp32"), ("train", "bf16"), ("train", "fp16")]
+)
 def test_network(mode, dtype):
     """Logits, value and, in training mode, all 51 gradients pass the gate."""
     found = board_network.network(channels=16, batch=4, mode=mode, dtype=dtype)
@@ -123,7 +125,7 @@ def test_damaged_gradient_of_the_network_fails(monkeypatch):
     real = board_network.outputs_and_gradients
 
     def damaged(*arguments):
-        found, tested = real(*arguments), len(arguments) == 5
+        found, tested = real(*arguments), len(arguments) == 5  # the tested network alone has a planter
         if tested:
             found["gradient blocks.2.first.0.weight"] *= 1.0001
         return found
@@ -226,6 +228,8 @@ def test_defect_of_a_backend_is_not_a_refusal(monkeypatch):
         (lambda: layers.attention(backend="xla"), "backend"),
         (lambda: layers.batch_norm(mode="both"), "mode"),
         (lambda: layers.optimiser(name="lion"), "name"),
+        (lambda: layers.optimiser(dtype="fp16"), "dtype"),
+        (lambda: board_network.network(dtype="tf32"), "dtype"),
         (lambda: matmul.integers(size="1x300000x1"), "size"),
     ],
 )

@@ -54,7 +54,7 @@ def test_non_finite_is_counted_first(clean):
     found = metrics.compare(damaged, reference, bound)
     assert (found["verdict"], found["nonfinite"]) == (Verdict.FAIL, 2)
     assert "ratio" not in found
-    assert metrics.gate(damaged, result, reference, "fp32")["verdict"] is Verdict.FAIL
+    assert metrics.gate(damaged, [result], reference, "fp32")["verdict"] is Verdict.FAIL
 
 
 def test_bound_is_the_published_one():
@@ -85,14 +85,14 @@ def test_gate_follows_the_rule():
     reference = np.ones(1000)
     baseline = reference + 1e-3
     limit = 2 * 1e-3 + 1e-5
-    assert metrics.gate(reference + 0.999 * limit, baseline, reference, "fp32")["verdict"] is Verdict.PASS
-    assert metrics.gate(reference + 1.001 * limit, baseline, reference, "fp32")["verdict"] is Verdict.FAIL
+    assert metrics.gate(reference + 0.999 * limit, [baseline], reference, "fp32")["verdict"] is Verdict.PASS
+    assert metrics.gate(reference + 1.001 * limit, [baseline], reference, "fp32")["verdict"] is Verdict.FAIL
 
 
 def test_gate_with_a_broken_baseline_fails():
-    """A baseline that is NaN allows nothing."""
+    """A baseline that is NaN allows nothing, also beside a good one."""
     reference = np.ones(10)
-    found = metrics.gate(reference, np.full(10, np.nan), reference, "fp32")
+    found = metrics.gate(reference, [reference, np.full(10, np.nan)], reference, "fp32")
     assert found["verdict"] is Verdict.FAIL
     assert found["limit"] is None
 

@@ -23,6 +23,7 @@ from machinecheck.verdict import Result, Verdict
 AGREEMENT = (
     1e-10  # of two float64 routes through some thirty layers, relative to each tensor's largest number
 )
+PERTURBED = 4  # float64 networks with roundings of a coarser format put in, as further baselines
 MODES = ("train", "eval")
 
 
@@ -78,7 +79,8 @@ def network(
     """Logits, value and all gradients within the gate of PyTorch's rule, against a proven float64 network.
 
     fp16 and bf16 mean mixed precision (autocast with fp32 weights). The baseline whose error sets the
-    allowance is the same precision on the processor by patches times weights.
+    allowance is the same precision on the processor by patches times weights; for fp16 and bf16 also float64
+    with roundings put in at random (tolerances from an ensemble, as probtest makes them).
     """
     if dtype == "tf32":
         raise MachineCheckError("dtype: found 'tf32', expected fp64, fp32, fp16 or bf16 for a network")
@@ -107,7 +109,12 @@ def network(
         return reference.unusable()
     single = torch.float64 if dtype == "fp64" else torch.float32
     twin = nets.unfolded(original).to(single)
-    baseline = outputs_and_gradients(twin, _placed(data, host, single), host, dtype)
+    baselines = [outputs_and_gradients(twin, _placed(data, host, single), host, dtype)]
+    if dtype in ("fp16", "bf16"):
+        # rounding this coarse carries rectifiers over zero, now here, now there: one baseline's error is luck
+        unit = precision(dtype).output
+        noisy = (nets.perturbed(exact, unit, seed + index) for index in range(PERTURBED))
+        baselines += [outputs_and_gradients(twin, exact_batch, host, "fp64") for twin in noisy]
     tested = copy.deepcopy(original).to(where.torch_device, single)
     with devices.onednn(onednn):
         placed = _placed(data, where, single)
@@ -120,7 +127,7 @@ def network(
         "max_logit_error": _largest(logits.values()),
         "max_gradient_error": _largest(results[name] - reference.tensors[name] for name in gradients),
     }
-    return judge(results, baseline, reference, dtype, more)
+    return judge(results, baselines, reference, dtype, more)
 
 
 def _largest(differences: Any) -> float | None:

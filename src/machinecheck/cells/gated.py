@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from machinecheck import metrics
@@ -14,7 +15,7 @@ WORST_SHOWN = 5
 
 def judge(
     results: dict[str, Array],
-    baseline: dict[str, Array],
+    baselines: Sequence[dict[str, Array]],
     reference: Reference,
     dtype: str,
     more: dict[str, Any] | None = None,
@@ -23,7 +24,7 @@ def judge(
     if not reference.usable:
         return reference.unusable()
     parts = {
-        name: metrics.gate(results[name], baseline[name], expected, dtype)
+        name: metrics.gate(results[name], [baseline[name] for baseline in baselines], expected, dtype)
         for name, expected in reference.tensors.items()
     }
     verdict, reasons = combine({name: (part["verdict"], part["reasons"]) for name, part in parts.items()})

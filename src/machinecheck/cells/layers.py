@@ -65,7 +65,7 @@ def _against_formula(
         return reference.unusable()
     baseline = _run(formula, values, upstream, host, kind.dtype, clean)
     results = _run(tested, values, upstream, device, kind.dtype, Planter(planted()))
-    return judge(results, baseline, reference, kind.name)
+    return judge(results, [baseline], reference, kind.name)
 
 
 def batch_norm(
@@ -179,7 +179,7 @@ def attention(
     baseline = _run(through("math"), values, upstream, where, kind.dtype, clean)
     results = _run(through(backend), values, upstream, where, kind.dtype, Planter(planted()))
     ran = {"backend": backend, "status": "available", "kernel": sdpa.kernel_name(backend, query)}
-    return judge(results, baseline, reference, dtype, ran)
+    return judge(results, [baseline], reference, dtype, ran)
 
 
 def optimiser(
@@ -196,6 +196,9 @@ def optimiser(
         raise MachineCheckError(
             f"name, implementation: found {name!r}, {implementation!r}, expected {expected}"
         )
+    if dtype not in ("fp64", "fp32", "bf16"):
+        # Adam's ε of 1e-8 is zero in fp16, and a zero gradient then gives 0/0
+        raise MachineCheckError(f"dtype: found {dtype!r}, expected fp64, fp32 or bf16 for an optimiser")
     kind, where = precision(dtype), open_device(device)
     prepare(kind)
     start, *gradients = _normals([(numbers,)] * (steps + 1), kind, seed)
@@ -228,4 +231,4 @@ def optimiser(
     if not reference.usable:
         return reference.unusable()
     results = tested(where, kind.dtype, Planter(planted()))
-    return judge(results, formula(kind.dtype), reference, dtype)
+    return judge(results, [formula(kind.dtype)], reference, dtype)
