@@ -9,6 +9,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from machinecheck.errors import MachineCheckError
+
 PLANES, BOARD, MOVES = 12, 7, 7
 BLOCKS, HEAD_CHANNELS, HIDDEN = 6, 32, 128
 GROUPS = 8
@@ -17,9 +19,8 @@ PARAMETERS = {128: 2_006_888, 64: 667_112}
 
 
 def _normalised(inputs: int, outputs: int, kernel: int) -> nn.Sequential:
-    groups = min(GROUPS, outputs)
     convolution = nn.Conv2d(inputs, outputs, kernel, padding=kernel // 2, bias=False)
-    return nn.Sequential(convolution, nn.GroupNorm(groups, outputs))
+    return nn.Sequential(convolution, nn.GroupNorm(GROUPS, outputs))
 
 
 class ResidualBlock(nn.Module):
@@ -63,7 +64,12 @@ def parameter_count(network: nn.Module) -> int:
 
 
 def build(channels: int, seed: int) -> BoardNetwork:
-    """A network with torch's initial weights for ``seed``, on the processor, fp32."""
+    """A network with torch's initial weights for ``seed``, on the processor, fp32.
+
+    MachineCheckError unless ``channels`` can be normalised in groups.
+    """
+    if channels % GROUPS:
+        raise MachineCheckError(f"channels: found {channels}, expected a multiple of {GROUPS}")
     torch.manual_seed(seed)
     return BoardNetwork(channels)
 

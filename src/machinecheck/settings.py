@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
@@ -23,7 +24,19 @@ def parse(name: str, defaults: Mapping[str, Any], arguments: list[str]) -> dict[
             parser.add_argument(flag, default=default, action=argparse.BooleanOptionalAction)
         else:
             parser.add_argument(flag, default=default, type=type(default))
-    return vars(parser.parse_args(arguments))
+    given = vars(parser.parse_args(arguments))
+    for setting, value in given.items():
+        _check_number(name, setting, value, defaults[setting])
+    return given
+
+
+def _check_number(name: str, setting: str, value: Any, default: Any) -> None:
+    """Counts (their default is above 0) are at least 1, other numbers finite and at least 0."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return
+    least = 1 if isinstance(default, int) and default > 0 else 0
+    if not (math.isfinite(value) and value >= least):
+        raise MachineCheckError(f"{name}: found {setting} = {value}, expected a number of at least {least}")
 
 
 def arguments_of(given: Mapping[str, Any]) -> list[str]:

@@ -36,6 +36,15 @@ def _own_seconds() -> float:
     return total
 
 
+def _cpu_clock() -> float | Unknown:
+    """Mean clock of the processors now, MHz; of a virtual machine often a constant."""
+    try:
+        frequency = psutil.cpu_freq()
+    except (OSError, NotImplementedError) as error:
+        return Unknown(f"the system gives no clock: {error}")
+    return frequency.current if frequency else Unknown("the system gives no clock")
+
+
 class HostReader:
     """Host load since the last reading: other programs' processors, stolen time, clock, temperature."""
 
@@ -56,7 +65,6 @@ class HostReader:
         before, self._last = self._last, self._now()
         seconds = self._last[0] - before[0]
         busy, stolen, own = (self._last[index] - before[index] for index in (1, 2, 3))
-        frequency = psutil.cpu_freq()
         energy, self._energy = self._energy, read.number(self._counter, 1e-6)
         sensors: dict[str, Any] = psutil.sensors_temperatures()
         known = [
@@ -68,7 +76,7 @@ class HostReader:
             if seconds > 0
             else Unknown("no time passed"),
             "stolen_processors": stolen / seconds if seconds > 0 else Unknown("no time passed"),
-            "cpu_clock_mhz": frequency.current if frequency else Unknown("the system gives no clock"),
+            "cpu_clock_mhz": _cpu_clock(),
             "package_power_watts": power(energy, self._energy, seconds),
             "cpu_temperature_celsius": max(known) if known else Unknown("no processor sensor"),
         }

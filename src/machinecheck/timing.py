@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from queue import Queue
 
 from machinecheck.devices import Clocked, Device, Run
+from machinecheck.errors import MachineCheckError
 from machinecheck.faults import NO_SYNCHRONISATION
 from machinecheck.rates import Block
 
@@ -94,7 +95,9 @@ def time_at_least(runs: Sequence[Run], calls: int, device: Clocked, seconds: flo
 
 
 def calls_per_block(runs: Sequence[Run], device: Clocked, min_seconds: float) -> int:
-    """How many calls about fill a block; also the warm-up."""
+    """How many calls about fill a block; also the warm-up. MachineCheckError for blocks of no length."""
+    if min_seconds <= 0:
+        raise MachineCheckError(f"block: found {min_seconds:g} s, expected more than 0")
     calls = len(runs)
     while True:
         block = time_block(runs, calls, device)

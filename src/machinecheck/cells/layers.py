@@ -112,6 +112,8 @@ def group_norm(
     device: str = "cpu", seed: int = 0,
 ) -> Result:  # fmt: skip
     """Group normalisation: output and gradients."""
+    if channels % groups:
+        raise MachineCheckError(f"channels: found {channels}, expected a multiple of the {groups} groups")
     kind, where = precision(dtype), open_device(device)
     prepare(kind)
     shape = (batch, channels, board, board)

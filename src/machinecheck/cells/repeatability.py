@@ -200,6 +200,8 @@ def group_norm(
     threads: str = "1,2,4,8,all", repeats: int = 20, processes: int = 2, device: str = "cpu", seed: int = 0,
 ) -> Result:  # fmt: skip
     """Group normalisation of the board network."""
+    if channels % groups:
+        raise MachineCheckError(f"channels: found {channels}, expected a multiple of the {groups} groups")
     given = {name: value for name, value in locals().items() if name != "processes"}
     shapes = [(batch, channels, board, board), (channels,), (channels,)]
     data, weight, bias = _normals(device, dtype, shapes, seed)
