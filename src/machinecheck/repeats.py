@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
 
+from machinecheck.devices import fetch
 from machinecheck.metrics import GATE_TOLERANCE, Array, nonfinite
 from machinecheck.reference import digest
 from machinecheck.verdict import Verdict
@@ -33,54 +34,65 @@ def raw_bytes(values: torch.Tensor) -> np.ndarray[Any, Any]:
     return np.asarray(values.detach().cpu().contiguous().view(torch.uint8).numpy())
 
 
+@dataclass(frozen=True)
+class _Output:
+    """What one distinct output was like; equal bytes are judged once."""
+
+    finite: bool
+    magnitude: float = 0.0
+    fraction_differing: float = 0.0  # from the first finite output
+    difference: float = 0.0
+    wrong: float | None = None  # fraction of elements beyond their bound
+    error: float | None = None
+
+
+def _look_at(values: Array, first: Array, truth: Truth | None) -> _Output:
+    if nonfinite(values):
+        return _Output(finite=False)
+    difference = np.abs(values - first)
+    looked = _Output(
+        finite=True,
+        magnitude=float(np.max(np.abs(values), initial=0.0)),
+        fraction_differing=float(np.mean(difference != 0)),
+        difference=float(np.max(difference, initial=0.0)),
+    )
+    if truth is None:
+        return looked
+    error = np.abs(values - truth.reference)
+    wrong = float(np.mean(error > truth.bound))
+    return replace(looked, wrong=wrong, error=float(np.max(error, initial=0.0)))
+
+
 def watch(run: Callable[[], torch.Tensor], repeats: int, truth: Truth | None) -> Row:
-    """Call ``run`` ``repeats`` times on the same input: hashes of raw output, differences, wrong results."""
-    hashes: Counter[str] = Counter()
+    """Call ``run`` ``repeats`` times on the same input: hashes of raw output, differences, wrong results.
+
+    Without a ``truth`` the numbers about wrong results are ``None``: nobody looked.
+    """
+    calls: Counter[str] = Counter()
+    seen: dict[str, _Output] = {}
     first: Array | None = None
-    row: Row = {
-        "repeats": repeats,
-        "fraction_differing": 0.0,
-        "max_abs_difference": 0.0,
-        "max_magnitude": 0.0,
-        "nonfinite_calls": 0,
-        "corrupted_calls": 0 if truth else None,
-        "corrupted_fraction": 0.0 if truth else None,
-        "max_abs_error": 0.0 if truth else None,
-    }
     for _ in range(repeats):
         output = run()
         key = digest(raw_bytes(output))
-        if key in hashes:
-            # equal bytes: whatever was said of them before holds again
-            row["corrupted_calls"] = _add(row["corrupted_calls"], key in row.get("_wrong", ()))
-            row["nonfinite_calls"] += key in row.get("_nonfinite", ())
-            hashes[key] += 1
+        calls[key] += 1
+        if key in seen:
             continue
-        hashes[key] += 1
-        values = np.asarray(output.detach().cpu().to(torch.float64).numpy())
-        if nonfinite(values):
-            row["nonfinite_calls"] += 1
-            row.setdefault("_nonfinite", set()).add(key)
-            continue
-        if first is None:
+        values = fetch(output)
+        if first is None and not nonfinite(values):
             first = values
-            row["max_magnitude"] = float(np.max(np.abs(values), initial=0.0))
-        row["fraction_differing"] = max(row["fraction_differing"], float(np.mean(values != first)))
-        row["max_abs_difference"] = max(row["max_abs_difference"], float(np.max(np.abs(values - first))))
-        if truth is not None:
-            error = np.abs(values - truth.reference)
-            wrong = float(np.mean(error > truth.bound))
-            row["max_abs_error"] = max(row["max_abs_error"], float(np.max(error)))
-            row["corrupted_fraction"] = max(row["corrupted_fraction"], wrong)
-            if wrong > 0:
-                row["corrupted_calls"] += 1
-                row.setdefault("_wrong", set()).add(key)
-    row["hashes"] = dict(hashes)
-    return {name: value for name, value in row.items() if not name.startswith("_")}
-
-
-def _add(count: int | None, more: bool) -> int | None:
-    return None if count is None else count + more
+        seen[key] = _look_at(values, values if first is None else first, truth)
+    outputs = list(seen.values())
+    return {
+        "repeats": repeats,
+        "hashes": dict(calls),
+        "fraction_differing": max(one.fraction_differing for one in outputs),
+        "max_abs_difference": max(one.difference for one in outputs),
+        "max_magnitude": max(one.magnitude for one in outputs),
+        "nonfinite_calls": sum(calls[key] for key, one in seen.items() if not one.finite),
+        "corrupted_calls": sum(calls[key] for key, one in seen.items() if one.wrong) if truth else None,
+        "corrupted_fraction": max(one.wrong or 0.0 for one in outputs) if truth else None,
+        "max_abs_error": max(one.error or 0.0 for one in outputs) if truth else None,
+    }
 
 
 def upper_bound(calls: int) -> float:

@@ -175,6 +175,18 @@ def test_operations_run_and_repeat(operation):
     assert found.measured["summary"]["by_threads"][0]["wrong_calls"] is None
 
 
+def test_other_process_that_crashes_is_said(monkeypatch):
+    """A second process that dies of a signal makes the cell INCOMPLETE and names the signal."""
+    real = subprocess.Popen
+
+    def crash(command, **options):
+        return real(["/bin/sh", "-c", "kill -SEGV $$"], **options)
+
+    monkeypatch.setattr(repeatability.subprocess, "Popen", crash)
+    found = repeatability.linear(batch=4, threads="1", repeats=2)
+    assert (found.verdict, found.reasons) == (Verdict.INCOMPLETE, ["process 1: crashed(SIGSEGV)"])
+
+
 def test_race_is_found_by_the_real_cell_in_two_processes(tmp_path):
     """The real cell, with the race planted, fails in both of its processes and records the fault's name."""
     out = tmp_path / "cell.json"

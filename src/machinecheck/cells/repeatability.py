@@ -27,15 +27,20 @@ from machinecheck.cells import convolution as convolutions
 from machinecheck.devices import Device, open_device
 from machinecheck.errors import MachineCheckError
 from machinecheck.faults import Planter, planted
+from machinecheck.outcome import DONE, classify
 from machinecheck.precision import precision, prepare
 from machinecheck.products import Operands, normal_operands, parse_shape, product, prove_product, rounded
 from machinecheck.reference import Reference
 from machinecheck.repeats import Row, Truth
 from machinecheck.settings import arguments_of
-from machinecheck.verdict import Result
+from machinecheck.verdict import Result, Verdict
 
 PROVING_REPEATS = 2
 Run = Callable[[], torch.Tensor]
+
+
+class OtherProcessError(Exception):
+    """Another process of the cell ended without rows; the message says how."""
 
 
 def thread_counts(text: str, usable: int) -> list[int]:
@@ -106,11 +111,11 @@ def _other_processes(
             found: list[Row] = []
             for process, child, out in started:
                 _, complaint = child.communicate()
-                if not out.exists():
-                    said = complaint.decode(errors="replace").strip()[-300:]
-                    raise RuntimeError(f"process {process} ended with {child.returncode}: {said}")
-                measured = json.loads(out.read_text(encoding="utf-8"))["measured"]
-                found += [row | {"process": process} for row in measured["rows"]]
+                record = json.loads(out.read_text(encoding="utf-8")) if out.exists() else None
+                ended = classify(child.returncode, record, complaint.decode(errors="replace"), 0.0)
+                if record is None or ended.outcome != DONE or "rows" not in record["measured"]:
+                    raise OtherProcessError(f"process {process}: {'; '.join(ended.reasons)}")
+                found += [row | {"process": process} for row in record["measured"]["rows"]]
             return found
 
         yield rows
@@ -129,7 +134,11 @@ def _result(
         if proof is not None and not proof.usable:
             return proof.unusable()
         device = open_device(given["device"])
-        rows = _rows(run, truth, device, given["threads"], given["repeats"], 0) + others()
+        rows = _rows(run, truth, device, given["threads"], given["repeats"], 0)
+        try:
+            rows += others()
+        except OtherProcessError as error:
+            return Result(Verdict.INCOMPLETE, [str(error)], {"this_process": rows})
     verdict, reasons, summary = repeats.judge(rows, given["dtype"])
     evidence = {} if proof is None else {"reference": proof.evidence}
     return Result(verdict, reasons, {"summary": summary, "rows": rows, **evidence})
