@@ -9,6 +9,7 @@ from pathlib import Path
 
 from machinecheck.errors import MachineCheckError
 from machinecheck.files import write_json
+from machinecheck.runner import ending_with_us
 from machinecheck.verdict import EXIT_CODES, Verdict
 
 # Imports stand in the commands: most of them need no torch, which takes over a second to load.
@@ -148,7 +149,8 @@ def main(arguments: list[str] | None = None) -> int:
                 f"found {' '.join(rest)!r}, expected no more arguments for {parsed.command}"
             )
         parsed.settings = rest
-        return int(parsed.run(parsed))
+        with ending_with_us():
+            return int(parsed.run(parsed))
     except MachineCheckError as error:
         print(f"machinecheck: error: {error}", file=sys.stderr)
         return error.exit_code

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,21 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
+@contextlib.contextmanager
+def ending_with_us() -> Iterator[None]:
+    """Within the block SIGTERM and SIGHUP raise SystemExit, so that the running cell is ended as well."""
+
+    def leave(number: int, _frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 def run_cell(cell: Cell, folder: Path, limit: float, command: Command = command_of) -> dict[str, Any]:
     """Run one cell and write ``folder/cells/NAME.json``: its outcome, with its record if it left one."""
     record_path, log_path = folder / "records" / f"{cell.name}.json", folder / "logs" / f"{cell.name}.log"
@@ -52,6 +67,7 @@ def run_cell(cell: Cell, folder: Path, limit: float, command: Command = command_
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            close_fds=False,  # an inherited lock on the device stays held for as long as the cell lives
         )
         try:
             code: int | None = process.wait(timeout=limit)

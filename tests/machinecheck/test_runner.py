@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
-from machinecheck import outcome, plan, runner
+from machinecheck import faults, outcome, plan, runner
 from machinecheck.__main__ import main
 from machinecheck.errors import MachineCheckError
 from machinecheck.plan import Cell, Plan
@@ -71,6 +76,24 @@ def test_hung_cell_leaves_nothing_behind(tmp_path):
     for name in ("hang", "leaves"):
         runner.run_cell(cell(name), tmp_path, 1.0, commands)
         assert ended(int(pid.read_text()))
+
+
+def test_terminated_runner_ends_its_cell(tmp_path):
+    """SIGTERM to the program that runs a cell ends the cell too, and leaves no outcome of it."""
+    source = tmp_path / "plan.toml"
+    source.write_text('[[cells]]\nkind = "correctness"\noperation = "integers"\nsettings = { size = "32" }\n')
+    name = "correctness-integers-size_32"
+    program = [sys.executable, "-m", "machinecheck", "one", name, f"--plan={source}", f"--out={tmp_path}"]
+    environment = dict(os.environ) | {faults.VARIABLE: faults.HANG}
+    with subprocess.Popen(program, env=environment, stdout=subprocess.DEVNULL) as process:
+        children: list[psutil.Process] = []
+        while not children and process.poll() is None:
+            children = psutil.Process(process.pid).children()
+            time.sleep(0.02)
+        process.terminate()
+        assert process.wait(timeout=60) == 128 + signal.SIGTERM
+    assert all(ended(child.pid) for child in children)
+    assert not (tmp_path / "cells").exists()
 
 
 def test_a_record_does_not_save_a_crash(tmp_path):
