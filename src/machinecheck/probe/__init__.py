@@ -1,0 +1,1 @@
+"""What is in this machine: processor, memory, devices, libraries, environment."""

@@ -1,0 +1,130 @@
+"""Processor, memory, kernel, limits and environment of the host."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from machinecheck.probe import read
+from machinecheck.unknown import Unknown
+
+# Names that change numbers or speed. Never the whole environment: it holds secrets.
+ENVIRONMENT_PREFIXES = (
+    "OMP_", "MKL_", "OPENBLAS_", "GOTO_", "BLIS_", "NUMBA_", "KMP_", "GOMP_",
+    "CUDA_", "CUBLAS_", "CUDNN_", "NVIDIA_", "HIP_", "HSA_", "ROCR_", "ROCBLAS_", "HIPBLASLT_", "MIOPEN_",
+    "TORCH_", "PYTORCH_", "TUNABLEOP_", "ONEDNN_", "DNNL_", "SLURM_",
+)  # fmt: skip
+ENVIRONMENT_NAMES = ("LD_PRELOAD", "LD_LIBRARY_PATH", "GPU_DEVICE_ORDINAL")
+SECRET_WORDS = ("TOKEN", "KEY", "SECRET", "PASSWORD")
+
+
+def environment(variables: dict[str, str]) -> dict[str, str]:
+    """The variables that matter for numbers and speed, by an allow-list."""
+    return {
+        name: value
+        for name, value in sorted(variables.items())
+        if (name.startswith(ENVIRONMENT_PREFIXES) or name in ENVIRONMENT_NAMES)
+        and not any(word in name for word in SECRET_WORDS)
+    }
+
+
+def _cpuinfo(proc: Path) -> dict[str, str]:
+    found = read.text(proc / "cpuinfo")
+    if isinstance(found, Unknown):
+        return {}
+    pairs = (line.split(":", 1) for line in found.split("\n\n")[0].splitlines() if ":" in line)
+    return {name.strip(): value.strip() for name, value in pairs}
+
+
+def _cpu_limit(sys_root: Path) -> float | Unknown | None:
+    """Processors allowed by the control group; ``None`` where it sets no limit."""
+    found = read.text(sys_root / "fs/cgroup/cpu.max")
+    if isinstance(found, Unknown):
+        return found
+    quota, _, period = found.partition(" ")
+    return None if quota == "max" else float(quota) / float(period or 100_000)
+
+
+def _lscpu() -> Any:
+    found = read.output(["lscpu", "-J"])
+    if isinstance(found, Unknown):
+        return found
+    try:
+        return json.loads(found)["lscpu"]
+    except (ValueError, KeyError):
+        return Unknown("lscpu -J printed something unreadable")
+
+
+def processor(proc: Path, sys_root: Path) -> dict[str, Any]:
+    """Model, counts, governor, limits, mitigations (counts are processors; frequencies MHz)."""
+    info = _cpuinfo(proc)
+    frequency = sys_root / "devices/system/cpu/cpu0/cpufreq"
+    vulnerabilities = sys_root / "devices/system/cpu/vulnerabilities"
+    scale = 1e-3  # sysfs gives kHz
+    return {
+        "model": info.get("model name", Unknown(f"{proc / 'cpuinfo'}: no model name")),
+        "architecture": platform.machine(),
+        "logical": psutil.cpu_count() or Unknown("not reported by the system"),
+        "physical": psutil.cpu_count(logical=False) or Unknown("not reported by the system"),
+        "usable": len(os.sched_getaffinity(0)),
+        "control_group_limit": _cpu_limit(sys_root),
+        "hypervisor": "hypervisor" in info.get("flags", "").split()
+        if "flags" in info
+        else Unknown("no flags"),
+        "governor": read.text(frequency / "scaling_governor"),
+        "frequency_driver": read.text(frequency / "scaling_driver"),
+        "frequency_max_mhz": read.number(frequency / "cpuinfo_max_freq", scale),
+        "boost": read.text(sys_root / "devices/system/cpu/cpufreq/boost"),
+        "numa_nodes": len(list((sys_root / "devices/system/node").glob("node[0-9]*")))
+        or Unknown(f"{sys_root / 'devices/system/node'}: no node listed"),
+        "mitigations": {file.name: read.text(file) for file in sorted(vulnerabilities.glob("*"))}
+        or Unknown(f"{vulnerabilities}: nothing listed"),
+        "lscpu": _lscpu(),
+    }
+
+
+def memory(proc: Path, sys_root: Path) -> dict[str, Any]:
+    """Total memory and the control group's limit, bytes."""
+    total: int | Unknown = Unknown(f"{proc / 'meminfo'}: no MemTotal")
+    found = read.text(proc / "meminfo")
+    if not isinstance(found, Unknown):
+        for line in found.splitlines():
+            if line.startswith("MemTotal:"):
+                total = int(line.split()[1]) * 1024
+    limit = read.text(sys_root / "fs/cgroup/memory.max")
+    if isinstance(limit, str):
+        return {"total_bytes": total, "control_group_limit_bytes": None if limit == "max" else int(limit)}
+    return {"total_bytes": total, "control_group_limit_bytes": limit}
+
+
+def package_power(sys_root: Path) -> dict[str, Any]:
+    """Whether the processor's energy counter (RAPL) can be read at all; it is often root's alone."""
+    counter = sys_root / "class/powercap/intel-rapl:0/energy_uj"
+    return {"source": "RAPL, whole package", "energy_counter_microjoule": read.integer(counter)}
+
+
+def interpreter() -> dict[str, Any]:
+    """The Python that runs the measurements."""
+    return {
+        "implementation": platform.python_implementation(),
+        "version": platform.python_version(),
+        "compiler": platform.python_compiler(),
+        "executable": sys.executable,
+    }
+
+
+def system(proc: Path) -> dict[str, Any]:
+    """Kernel, C library and the identity of this boot."""
+    return {
+        "kernel": platform.release(),
+        "libc": " ".join(platform.libc_ver()).strip() or Unknown("not a glibc system"),
+        "boot_id": read.text(proc / "sys/kernel/random/boot_id"),
+        "load_average": read.text(proc / "loadavg"),
+        "pressure": {name: read.text(proc / "pressure" / name) for name in ("cpu", "memory", "io")},
+    }

@@ -1,0 +1,51 @@
+"""A cell's settings as command-line arguments, and back."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from machinecheck.errors import MachineCheckError
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise MachineCheckError(f"{self.prog}: {message}")
+
+
+def parse(name: str, defaults: Mapping[str, Any], arguments: list[str]) -> dict[str, Any]:
+    """Arguments as settings of their defaults' types; MachineCheckError for an unknown or mistyped one."""
+    parser = _Parser(prog=name, add_help=False, allow_abbrev=False)
+    for setting, default in defaults.items():
+        flag = "--" + setting.replace("_", "-")
+        if isinstance(default, bool):
+            parser.add_argument(flag, default=default, action=argparse.BooleanOptionalAction)
+        else:
+            parser.add_argument(flag, default=default, type=type(default))
+    given = vars(parser.parse_args(arguments))
+    for setting, value in given.items():
+        _check_number(name, setting, value, defaults[setting])
+    return given
+
+
+def _check_number(name: str, setting: str, value: Any, default: Any) -> None:
+    """Counts (their default is above 0) are at least 1, other numbers finite and at least 0."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return
+    least = 1 if isinstance(default, int) and default > 0 else 0
+    if not (math.isfinite(value) and value >= least):
+        raise MachineCheckError(f"{name}: found {setting} = {value}, expected a number of at least {least}")
+
+
+def arguments_of(given: Mapping[str, Any]) -> list[str]:
+    """Settings as arguments; ``True`` and ``False`` become ``--x`` and ``--no-x``."""
+    words: list[str] = []
+    for setting, value in given.items():
+        flag = setting.replace("_", "-")
+        if isinstance(value, bool):
+            words.append(f"--{flag}" if value else f"--no-{flag}")
+        else:
+            words.append(f"--{flag}={value}")
+    return words

@@ -1,0 +1,205 @@
+"""Repeats are hashed, wrong results are counted, and "none seen" is a bound."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from machinecheck import faults, preflight, repeats
+from machinecheck.cells import repeatability
+from machinecheck.errors import MachineCheckError
+from machinecheck.repeats import Truth
+from machinecheck.verdict import Verdict
+
+
+def race(values: torch.Tensor, fault: str | None):
+    """A stub product that plants ``fault`` into every second call."""
+    planter = faults.Planter(fault)
+    return lambda: planter.output(values)
+
+
+def rows_of(run, count=40, truth=None, threads=4):
+    """One row, as a cell of one thread count makes it."""
+    return [{"threads": threads, "process": 0, **repeats.watch(run, count, truth)}]
+
+
+def as_outcome(verdict, reasons, summary, outcome="done"):
+    """A repeatability cell's outcome, as the runner writes it."""
+    record = {"measured": {"summary": summary}} if outcome == "done" else None
+    return {
+        "cell": "conv",
+        "kind": "repeatability",
+        "outcome": outcome,
+        "verdict": verdict,
+        "reasons": reasons,
+        "record": record,
+    }
+
+
+def test_preflight_allows_only_what_was_shown():
+    """Comparisons are allowed if all repeated; a missing, crashed or merely unequal cell forbids them."""
+    good = as_outcome(Verdict.PASS, [], {"repeats_in_process": True})
+    assert preflight.judge(["conv"], [good])["comparisons_allowed"] is True
+    missing = preflight.judge(["conv", "sgemm"], [good])
+    assert (missing["comparisons_allowed"], missing["verdict"]) == (False, Verdict.INCOMPLETE)
+    crashed = as_outcome(Verdict.INCOMPLETE, ["crashed(SIGSEGV)"], {}, "crashed")
+    assert not preflight.judge(["conv"], [crashed])["comparisons_allowed"]
+    wrong = {"cell": "i", "kind": "correctness", "outcome": "done", "verdict": "FAIL", "reasons": ["x"]}
+    assert preflight.judge(["i"], [wrong])["reasons"] == ["i: FAIL (x)"]
+
+
+def test_threaded_race_is_found():
+    """D21: 0.1 % of elements off by ±14 on half of 40 calls: 20 wrong calls, fraction 1.0e-3, FAIL."""
+    values = torch.randn(1000, 1000, generator=torch.Generator().manual_seed(0))
+    truth = Truth(values.double().numpy(), np.full((1000, 1000), 1e-3))
+    rows = rows_of(race(values, faults.NOT_REPEATING), truth=truth)
+    verdict, reasons, summary = repeats.judge(rows, "fp32")
+    assert verdict is Verdict.FAIL
+    assert len(rows[0]["hashes"]) > 1
+    assert rows[0]["corrupted_calls"] == 20
+    assert rows[0]["corrupted_fraction"] == pytest.approx(1.0e-3)
+    assert rows[0]["max_abs_error"] == pytest.approx(14, abs=1e-3)
+    assert reasons[0].startswith("20 of 40 results wrong at 4 threads (process 0): 0.001 of the elements")
+    assert summary["by_threads"][0]["wrong_rate_upper_bound"] is None
+
+
+def test_clean_operation_passes_with_a_bound():
+    """D21: a clean stub gives one hash, none of 40 wrong, PASS, and 3/40 as the rate still possible."""
+    values = torch.randn(100, 100)
+    truth = Truth(values.double().numpy(), np.full((100, 100), 1e-3))
+    verdict, reasons, summary = repeats.judge(rows_of(race(values, None), truth=truth), "fp32")
+    assert (verdict, reasons) == (Verdict.PASS, [])
+    (count,) = summary["by_threads"]
+    assert (count["distinct_results"], count["wrong_calls"]) == (1, 0)
+    assert count["wrong_rate_upper_bound"] == pytest.approx(0.075)
+
+
+def test_a_wrong_result_that_repeats_is_still_wrong():
+    """An operation that gives the same wrong bytes each time is counted wrong each time."""
+    values = torch.ones(10)
+    truth = Truth(np.zeros(10), np.full(10, 0.1))
+    rows = rows_of(lambda: values, count=7, truth=truth)
+    assert rows[0]["corrupted_calls"] == 7
+    assert repeats.judge(rows, "fp32")[0] is Verdict.FAIL
+
+
+def test_convolution_of_document_003_fails():
+    """D22: 6.25 % of elements differing by up to 0.146 between repeats is beyond fp32's tolerance."""
+    calls = []
+
+    def stub():
+        calls.append(1)
+        values = torch.ones(6400)
+        values[:400] += 0.146 * (len(calls) % 2)
+        return values
+
+    rows = rows_of(stub)
+    verdict, reasons, summary = repeats.judge(rows, "fp32")
+    assert verdict is Verdict.FAIL
+    assert rows[0]["fraction_differing"] == 0.0625
+    assert "does not repeat at 4 threads" in reasons[0]
+    found = preflight.judge(["conv"], [as_outcome(verdict, reasons, summary)])
+    assert not found["comparisons_allowed"]
+    assert found["reasons"][0].startswith("conv: REFERENCE NOT REPEATABLE (does not repeat at 4 threads")
+
+
+def test_rounding_level_differences_warn():
+    """Repeats that differ in their last bit are no wrong result, but no reference either."""
+    calls = []
+
+    def stub():
+        calls.append(1)
+        return torch.ones(100) + 1e-7 * (len(calls) % 2)
+
+    verdict, reasons, summary = repeats.judge(rows_of(stub), "fp32")
+    assert verdict is Verdict.WARN
+    assert not summary["repeats_in_process"]
+    assert not preflight.usable_as_reference(as_outcome(verdict, reasons, summary))[0]
+
+
+def test_nan_results_fail_and_are_counted_each_time():
+    """A NaN in every second result fails with 20 of 40, though its bytes repeat."""
+    calls = []
+
+    def stub():
+        calls.append(1)
+        values = torch.ones(10)
+        if len(calls) % 2:
+            values[3] = torch.nan
+        return values
+
+    rows = rows_of(stub)
+    assert rows[0]["nonfinite_calls"] == 20
+    assert repeats.judge(rows, "fp32")[0] is Verdict.FAIL
+
+
+def test_processes_that_differ_warn():
+    """Two processes that differ warn; two thread counts that differ sum in another order, and pass."""
+    one = rows_of(lambda: torch.ones(4))[0]
+    other = rows_of(lambda: torch.ones(4) + 1e-7)[0]
+    verdict, reasons, _ = repeats.judge([one, other | {"process": 1}], "fp32")
+    assert verdict is Verdict.WARN
+    assert reasons == ["two processes give different bytes at 4 threads"]
+    assert repeats.judge([one, other | {"threads": 2}], "fp32")[0] is Verdict.PASS
+
+
+def test_nothing_measured_is_incomplete():
+    """No rows is no pass, and no reference."""
+    verdict, reasons, summary = repeats.judge([], "fp32")
+    assert verdict is Verdict.INCOMPLETE
+    assert not preflight.usable_as_reference(as_outcome(verdict, reasons, summary))[0]
+
+
+def test_thread_counts():
+    """Counts rise, appear once, and never exceed the machine; "all" is the machine's."""
+    assert repeatability.thread_counts("1,2,4,8,all", 6) == [1, 2, 4, 6]
+    assert repeatability.thread_counts("8", 2) == [2]
+    with pytest.raises(MachineCheckError, match="threads: found '1,x'"):
+        repeatability.thread_counts("1,x", 2)
+
+
+@pytest.mark.parametrize("operation", ["linear", "group-norm", "network"])
+def test_operations_run_and_repeat(operation):
+    """Each named operation repeats on this machine within one process at one thread."""
+    from machinecheck.registry import CELLS
+
+    small = {"network": {"channels": 16, "passes": "backward"}}.get(operation, {})
+    found = CELLS["repeatability"][operation](batch=4, threads="1", repeats=3, processes=1, **small)
+    assert found.verdict is Verdict.PASS
+    assert found.measured["summary"]["by_threads"][0]["wrong_calls"] is None
+
+
+def test_other_process_that_crashes_is_said(monkeypatch):
+    """A second process that dies of a signal makes the cell INCOMPLETE and names the signal."""
+    real = subprocess.Popen
+
+    def crash(command, **options):
+        return real(["/bin/sh", "-c", "kill -SEGV $$"], **options)
+
+    monkeypatch.setattr(repeatability.subprocess, "Popen", crash)
+    found = repeatability.linear(batch=4, threads="1", repeats=2)
+    assert (found.verdict, found.reasons) == (Verdict.INCOMPLETE, ["process 1: crashed(SIGSEGV)"])
+
+
+def test_race_is_found_by_the_real_cell_in_two_processes(tmp_path):
+    """The real cell, with the race planted, fails in both of its processes and records the fault's name."""
+    out = tmp_path / "cell.json"
+    command = [sys.executable, "-m", "machinecheck", "cell", "repeatability", "sgemm", f"--out={out}"]
+    command += ["--size=128", "--threads=1", "--repeats=10", "--library=numpy"]
+    done = subprocess.run(
+        command,
+        env=dict(os.environ) | {faults.VARIABLE: faults.NOT_REPEATING},
+        capture_output=True,
+        check=False,
+    )
+    record = json.loads(out.read_text())
+    assert done.returncode == 4
+    assert (record["verdict"], record["fault"]) == ("FAIL", faults.NOT_REPEATING)
+    assert [row["corrupted_calls"] for row in record["measured"]["rows"]] == [5, 5]
+    assert [row["process"] for row in record["measured"]["rows"]] == [0, 1]

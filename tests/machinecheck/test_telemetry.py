@@ -1,0 +1,134 @@
+"""Load, clock, temperature and power are read or null with a reason; contention is named."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import pytest
+
+from machinecheck import telemetry
+from machinecheck.telemetry import Sampler
+from machinecheck.unknown import Unknown
+
+
+def sample(foreign: float = 0.0, stolen: float = 0.0, **more):
+    """One reading of an otherwise quiet host."""
+    return {"load_average": 0.1, "foreign_processors": foreign, "stolen_processors": stolen} | more
+
+
+def test_quiet_host_is_not_contended():
+    """Up to 5 % of the processors used by others is a quiet host."""
+    found = telemetry.summary([sample(0.8), sample(0.8)], 32)
+    assert found["contended"] is False
+
+
+def test_contention_of_document_003():
+    """20 to 50 of 32 processors' worth of other work is contention, and the reason gives the numbers."""
+    found = telemetry.summary([sample(20.0), sample(30.0)], 32)
+    assert found["contended"] is True
+    assert found["contended_because"] == ["other programs used 25.00 of 32 processors"]
+    stolen = telemetry.summary([sample(stolen=0.5)], 2)
+    assert stolen["contended_because"] == ["the hypervisor took 0.50 of 2 processors"]
+
+
+def test_unknown_is_null_with_a_reason():
+    """A quantity without any reading is null and says why; one with some readings uses those."""
+    found = telemetry.summary([sample(power_watts=Unknown("N/A")), sample(power_watts=Unknown("N/A"))], 2)
+    assert found["power_watts"] is None
+    assert found["unknown"] == {"power_watts": "N/A"}
+    mixed = telemetry.summary([sample(power_watts=Unknown("N/A")), sample(power_watts=50.0)], 2)
+    assert mixed["power_watts"] == {"mean": 50, "min": 50, "max": 50}
+
+
+def test_no_samples_is_unknown_contention():
+    """Without samples nobody knows whether the host was quiet."""
+    assert telemetry.summary([], 2)["contended"] is None
+
+
+def test_own_work_is_not_foreign():
+    """A process that keeps one processor busy for a while is not counted among the others."""
+    reader = telemetry.HostReader()
+    before = os.times()
+    end = time.monotonic() + 0.4
+    while time.monotonic() < end:
+        pass
+    after = os.times()
+    spent = after.user + after.system - before.user - before.system
+    found = reader.read()
+    busy = found["foreign_processors"]
+    assert isinstance(busy, float)
+    assert busy <= telemetry.usable_processors() - spent / 0.4 + 0.3
+
+
+def test_sampler_takes_a_last_sample():
+    """Even a cell shorter than the interval has one sample."""
+    with Sampler(interval=60) as sampler:
+        pass
+    assert len(sampler.samples) == 1
+    assert sampler.series("load_average")[0][1] == pytest.approx(os.getloadavg()[0], abs=5)
+
+
+def test_lowest_clock_of_a_block():
+    """The lowest reading within the block decides; none in it is unknown."""
+    readings = [
+        (1.0, {"clock_mhz": 2900.0}),
+        (2.0, {"clock_mhz": 2084.0}),
+        (3.0, {"clock_mhz": Unknown("x")}),
+    ]
+    assert telemetry.lowest_between(readings, "clock_mhz", 0.5, 2.5) == 2084
+    assert telemetry.lowest_between(readings, "clock_mhz", 2.5, 3.5) is None
+
+
+def test_counters_of_energy():
+    """Watts are joules over seconds; a counter that started again, or cannot be read, gives no number."""
+    assert telemetry.power(10.0, 70.0, 2.0) == 30
+    assert telemetry.power(70.0, 10.0, 2.0) == Unknown("the energy counter started again")
+    assert telemetry.power(Unknown("denied"), 1.0, 2.0) == Unknown("denied")
+
+
+def test_other_programs_on_the_device():
+    """Another program on the device is contention by name; an unreadable list is unknown, never "none"."""
+    quiet = telemetry.summary([sample()], 2)
+    mine, other = {"pid": 7, "name": "me"}, {"pid": 226424, "name": "llama-server"}
+    alone = telemetry.with_device_users(quiet, [[mine], [mine]], 7)
+    assert (alone["contended"], alone["device_users"]) == (False, [])
+    shared = telemetry.with_device_users(quiet, [[mine], [mine, other]], 7)
+    assert shared["contended"] is True
+    assert shared["contended_because"] == ["process 226424 (llama-server) computed on the device"]
+    unreadable = telemetry.with_device_users(quiet, [[mine], Unknown("garbage")], 7)
+    assert (unreadable["contended"], unreadable["device_users"]) == (None, None)
+    assert unreadable["unknown"]["device_users"] == "garbage"
+
+
+def test_nvidia_reader_gives_the_latest_line(tmp_path, monkeypatch):
+    """The running nvidia-smi's last line is the reading; before one, and for N/A, the reason."""
+    script = tmp_path / "nvidia-smi"
+    script.write_text("#!/bin/sh\necho '1980, [N/A], 31'\nexec sleep 60\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    reader = telemetry.NvidiaReader("0000:01:00.0")
+    try:
+        for _ in range(500):
+            found = reader.read()
+            if found["clock_mhz"] == 1980:
+                break
+            assert isinstance(found["clock_mhz"], Unknown)
+            time.sleep(0.01)
+    finally:
+        reader.close()
+    assert found == {
+        "clock_mhz": 1980,
+        "power_watts": Unknown("nvidia-smi power.draw: [N/A]"),
+        "temperature_celsius": 31,
+    }
+
+
+def test_address_of_a_device():
+    """The PCI address is torch's, in the form that sysfs and nvidia-smi use."""
+
+    class Properties:
+        pci_domain_id, pci_bus_id, pci_device_id = 0, 0xC5, 0
+
+    assert telemetry.pci_address(Properties()) == "0000:c5:00"
+    assert isinstance(telemetry.pci_address(object()), Unknown)
