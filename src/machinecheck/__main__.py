@@ -145,9 +145,7 @@ def main(arguments: list[str] | None = None) -> int:
     parsed, rest = _parser().parse_known_args(arguments)
     try:
         if rest and parsed.command != "cell":
-            raise MachineCheckError(
-                f"found {' '.join(rest)!r}, expected no more arguments for {parsed.command}"
-            )
+            raise MachineCheckError(f"found {' '.join(rest)!r}, expected no more arguments for {parsed.command}")
         parsed.settings = rest
         with ending_with_us():
             return int(parsed.run(parsed))

@@ -25,9 +25,7 @@ def _series(rows: Sequence[Row], name: Callable[[Row], str]) -> dict[str, list[R
     return dict(sorted(found.items()))
 
 
-def _draw(
-    axes: Axes, rows: Sequence[Row], name: Callable[[Row], str], x: Callable[[Row], float], y: str
-) -> None:
+def _draw(axes: Axes, rows: Sequence[Row], name: Callable[[Row], str], x: Callable[[Row], float], y: str) -> None:
     for index, (label, members) in enumerate(_series(rows, name).items()):
         points = sorted((x(row), row[y]) for row in members if row[y] is not None)
         if not points:
@@ -70,9 +68,7 @@ def _logarithmic_sizes(axes: Axes, values: Sequence[float]) -> None:
 
 
 def _contended(rows: Sequence[Row]) -> str:
-    return (
-        " (lower bounds: the host was not idle)" if any(row["contended"] is not False for row in rows) else ""
-    )
+    return " (lower bounds: the host was not idle)" if any(row["contended"] is not False for row in rows) else ""
 
 
 def _edge(size: str) -> float:

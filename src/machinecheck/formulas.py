@@ -62,9 +62,7 @@ def sgd(parameter: torch.Tensor, gradients: list[torch.Tensor], rate: float, mom
     return parameter
 
 
-def adam(
-    parameter: torch.Tensor, gradients: list[torch.Tensor], rate: float, decay: float = 0.0
-) -> torch.Tensor:
+def adam(parameter: torch.Tensor, gradients: list[torch.Tensor], rate: float, decay: float = 0.0) -> torch.Tensor:
     """Steps of Adam (Kingma & Ba, algorithm 1); with ``decay`` of AdamW (Loshchilov & Hutter, alg. 2)."""
     beta1, beta2, epsilon = 0.9, 0.999, 1e-8
     first, second = torch.zeros_like(parameter), torch.zeros_like(parameter)

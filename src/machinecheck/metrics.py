@@ -76,9 +76,7 @@ def relative_error(max_abs: float, max_reference: float) -> float:
     return max_abs / max_reference if max_reference else max_abs
 
 
-def compare(
-    result: Array, reference: Array, bound: Array, half_sums_bound: Array | None = None
-) -> dict[str, Any]:
+def compare(result: Array, reference: Array, bound: Array, half_sums_bound: Array | None = None) -> dict[str, Any]:
     """Judge ``result`` element by element: corrupted where |C − R| > T.
 
     Returns the errors, ``ratio`` (largest |C − R|/T), ``corrupted``, ``corrupted_fraction``, ``first``
@@ -166,9 +164,7 @@ def gate(result: Array, baselines: Sequence[Array], reference: Array, dtype: str
     limit = max(GATE_FACTOR[dtype], small) * known + GATE_TOLERANCE[dtype] / 10 * size
     # a negated comparison, so that a NaN on either side fails
     failed = not own <= limit
-    reasons = (
-        [f"error {own:.3g} against float64, allowed {limit:.3g} (baseline {known:.3g})"] if failed else []
-    )
+    reasons = [f"error {own:.3g} against float64, allowed {limit:.3g} (baseline {known:.3g})"] if failed else []
     return {
         "elements": result.size,
         "nonfinite": 0,

@@ -141,9 +141,7 @@ def margins(network: nn.Module, boards: torch.Tensor) -> torch.Tensor:
     def watch(_: nn.Module, inputs: tuple[torch.Tensor]) -> None:
         torch.minimum(smallest, inputs[0].detach().abs().flatten(1).amin(1), out=smallest)
 
-    hooks = [
-        module.register_forward_pre_hook(watch) for module in network.modules() if isinstance(module, nn.ReLU)
-    ]
+    hooks = [module.register_forward_pre_hook(watch) for module in network.modules() if isinstance(module, nn.ReLU)]
     with torch.no_grad():
         network(boards)
     for hook in hooks:
@@ -161,9 +159,7 @@ def steady_batch(
     return (boards[best], moves[best], outcomes[best]), float(found[best].min())
 
 
-def loss(
-    heads: tuple[torch.Tensor, torch.Tensor], moves: torch.Tensor, outcomes: torch.Tensor
-) -> torch.Tensor:
+def loss(heads: tuple[torch.Tensor, torch.Tensor], moves: torch.Tensor, outcomes: torch.Tensor) -> torch.Tensor:
     """Cross-entropy of the policy plus squared error of the value, means over the batch."""
     policy, value = heads
     return functional.cross_entropy(policy, moves) + functional.mse_loss(value, outcomes)

@@ -50,11 +50,7 @@ def findings(summary: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> l
 def not_measured(summary: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """The box of what this check does not show."""
     said = [f"{name}: not run" for name in summary["not_run"]]
-    said += [
-        f"{row['cell']}: {row['outcome']} ({' '.join(row['reasons'])})"
-        for row in rows
-        if row["outcome"] != DONE
-    ]
+    said += [f"{row['cell']}: {row['outcome']} ({' '.join(row['reasons'])})" for row in rows if row["outcome"] != DONE]
     for kind in KINDS:
         if not any(row["kind"] == kind for row in rows):
             said.append(f"{kind}: no cell was run")

@@ -106,9 +106,7 @@ def _scipy_product(operands: Operands, form: str, dtype: type[Any]) -> Callable[
     return lambda: torch.from_numpy(np.ascontiguousarray(gemm(1.0, left, right)))
 
 
-def product(
-    operands: Operands, form: str, kind: Precision, library: str, device: Device
-) -> Callable[[], torch.Tensor]:
+def product(operands: Operands, form: str, kind: Precision, library: str, device: Device) -> Callable[[], torch.Tensor]:
     """The operation under test, ready to be called again and again with the same inputs.
 
     NumPy and SciPy are given fp32 and fp64 on the processor only; MachineCheckError otherwise.

@@ -88,9 +88,7 @@ def best(blocks: Sequence[Block], work: float, min_seconds: float) -> dict[str, 
     return found | {"rate": taken[-1], "status": "measured"} | spread
 
 
-def sustained(
-    windows: Sequence[Block], work: float, min_seconds: float = MIN_BLOCK_SECONDS
-) -> dict[str, Any]:
+def sustained(windows: Sequence[Block], work: float, min_seconds: float = MIN_BLOCK_SECONDS) -> dict[str, Any]:
     """What lasts: all work over all time of a window, and whether it was steady over its sub-windows."""
     reasons = [reason for window in windows if (reason := unusable(window, min_seconds)) is not None]
     if not windows or reasons:

@@ -37,9 +37,7 @@ class Reference:
 
     def unusable(self) -> Result:
         """The result of a cell whose reference cannot be used: not compared, so never a pass."""
-        return Result(
-            Verdict.INCOMPLETE, [f"{self.reason}; nothing was compared"], {"reference": self.evidence}
-        )
+        return Result(Verdict.INCOMPLETE, [f"{self.reason}; nothing was compared"], {"reference": self.evidence})
 
 
 def repeat(route: Callable[[], Tensors], repeats: int) -> tuple[Tensors, dict[str, Any]]:

@@ -123,12 +123,8 @@ def summary(cells: Sequence[Cell], outcomes: Sequence[dict[str, Any]]) -> dict[s
     return {
         "schema": "machinecheck-summary/1",
         "verdict": over(list(cells)),
-        "by_arm": {
-            arm: over([c for c in cells if c.arm == arm]) for arm in dict.fromkeys(c.arm for c in cells)
-        },
-        "by_kind": {
-            kind: over([c for c in cells if c.kind == kind]) for kind in dict.fromkeys(c.kind for c in cells)
-        },
+        "by_arm": {arm: over([c for c in cells if c.arm == arm]) for arm in dict.fromkeys(c.arm for c in cells)},
+        "by_kind": {kind: over([c for c in cells if c.kind == kind]) for kind in dict.fromkeys(c.kind for c in cells)},
         "planned": len(cells),
         "outcomes": dict(Counter(seen.get(cell.name, outcome.NOT_RUN) for cell in cells)),
         "not_run": [cell.name for cell in cells if cell.name not in seen],

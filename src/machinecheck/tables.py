@@ -220,8 +220,7 @@ def format_ratios(rows: Sequence[Mapping[str, Any]], fast: str = "bf16", slow: s
             "ratio": rates.speed_up(row["sustained"], slower[tuple(row[key] for key in same)]),
         }
         for row in rows
-        if row["dtype"] == fast
-        and None not in (row["sustained"], slower.get(tuple(row[key] for key in same)))
+        if row["dtype"] == fast and None not in (row["sustained"], slower.get(tuple(row[key] for key in same)))
     ]
 
 

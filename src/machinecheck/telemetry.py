@@ -67,14 +67,10 @@ class HostReader:
         busy, stolen, own = (self._last[index] - before[index] for index in (1, 2, 3))
         energy, self._energy = self._energy, read.number(self._counter, 1e-6)
         sensors: dict[str, Any] = psutil.sensors_temperatures()
-        known = [
-            entry.current for name in ("k10temp", "coretemp", "zenpower") for entry in sensors.get(name, [])
-        ]
+        known = [entry.current for name in ("k10temp", "coretemp", "zenpower") for entry in sensors.get(name, [])]
         return {
             "load_average": os.getloadavg()[0],
-            "foreign_processors": max(0.0, busy - own) / seconds
-            if seconds > 0
-            else Unknown("no time passed"),
+            "foreign_processors": max(0.0, busy - own) / seconds if seconds > 0 else Unknown("no time passed"),
             "stolen_processors": stolen / seconds if seconds > 0 else Unknown("no time passed"),
             "cpu_clock_mhz": _cpu_clock(),
             "package_power_watts": power(energy, self._energy, seconds),
@@ -98,9 +94,7 @@ class NvidiaReader:
         command = ["nvidia-smi", f"--id={address}", f"--query-gpu={','.join(NVIDIA_FIELDS)}"]
         command += ["--format=csv,noheader,nounits", "-lms", "100"]
         self._line = ""
-        self._process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         threading.Thread(target=self._follow, daemon=True).start()
 
     def _follow(self) -> None:
@@ -259,9 +253,7 @@ def with_device_users(
     }
 
 
-def lowest_between(
-    samples: Sequence[tuple[float, Sample]], name: str, start: float, end: float
-) -> float | None:
+def lowest_between(samples: Sequence[tuple[float, Sample]], name: str, start: float, end: float) -> float | None:
     """The lowest reading of ``name`` taken in [start, end] (monotonic seconds); ``None`` without any."""
     values = (sample.get(name) for when, sample in samples if start <= when <= end)
     return min((float(value) for value in values if isinstance(value, int | float)), default=None)

@@ -110,9 +110,7 @@ def test_network_has_the_stated_parameter_counts(channels, count):
     assert nets.parameter_count(nets.build(channels, 0)) == count
 
 
-@pytest.mark.parametrize(
-    ("mode", "dtype"), [("train", "fp32"), ("eval", "fp32"), ("train", "bf16"), ("train", "fp16")]
-)
+@pytest.mark.parametrize(("mode", "dtype"), [("train", "fp32"), ("eval", "fp32"), ("train", "bf16"), ("train", "fp16")])
 def test_network(mode, dtype):
     """Logits, value and, in training mode, all 51 gradients pass the gate."""
     found = board_network.network(channels=16, batch=4, mode=mode, dtype=dtype)

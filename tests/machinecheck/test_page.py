@@ -64,9 +64,7 @@ def matmul_outcome(size, dtype, rate, peak=None, **more):
     sustained = {"rate": rate, "steady": True, "status": "measured"}
     burst = None if rate is None else rate * 1.1
     measured = {"burst": {"rate": burst}, "sustained": sustained, "peak": peak}
-    return outcome_of(
-        "throughput", "matmul", {"size": size, "dtype": dtype, "device": "cuda:0"}, measured, **more
-    )
+    return outcome_of("throughput", "matmul", {"size": size, "dtype": dtype, "device": "cuda:0"}, measured, **more)
 
 
 def document_003():
@@ -85,9 +83,7 @@ def test_speed_ups_of_document_003(channels):
     found = tables.speed_ups(tables.training(document_003()))
     rows = sorted((row["batch"], row) for row in found if row["channels"] == channels)
     assert tuple(round(row["speed_up"], 2) for _, row in rows) == SPEED_UPS[channels]
-    assert {(row["numerator"], row["denominator"], row["unit"]) for _, row in rows} == {
-        ("cuda:0", "cpu", "samples/s")
-    }
+    assert {(row["numerator"], row["denominator"], row["unit"]) for _, row in rows} == {("cuda:0", "cpu", "samples/s")}
 
 
 def test_rise_and_fall_of_document_003():
@@ -194,9 +190,7 @@ def folder_of(tmp_path, outcomes, **more):
 
 def test_page_says_what_was_found_and_what_was_not(tmp_path):
     """The page counts what passed, names what is wrong, what was not run, and what no cell looked at."""
-    wrong = outcome_of(
-        "correctness", "matmul", {"form": "A@A.T"}, {"relative": 1.0, "corrupted": 3, "nonfinite": 0}
-    )
+    wrong = outcome_of("correctness", "matmul", {"form": "A@A.T"}, {"relative": 1.0, "corrupted": 3, "nonfinite": 0})
     wrong |= {"verdict": "FAIL", "reasons": ["A@A.T (numpy): 3 elements beyond rounding"]}
     rows = [
         wrong,

@@ -100,9 +100,7 @@ def test_instruction_set_names(version, name):
     assert amd.instruction_set(version) == name
 
 
-ROW = (
-    "0, NVIDIA H200, GPU-1, 00000000:01:00.0, 570.1, 96.00, 143771, [N/A], 700.00, 1980, 1980, 31, Enabled, "
-)
+ROW = "0, NVIDIA H200, GPU-1, 00000000:01:00.0, 570.1, 96.00, 143771, [N/A], 700.00, 1980, 1980, 31, Enabled, "
 
 
 def test_nvidia_devices(tmp_path, monkeypatch):
@@ -208,9 +206,7 @@ def test_device_that_crashes_costs_its_facts_alone(monkeypatch):
     real = subprocess.run
 
     def crash(command, **options):
-        text = (
-            "kill -SEGV $$" if command[-1] == "--devices" else 'echo \'{"version": "2", "device_count": 1}\''
-        )
+        text = "kill -SEGV $$" if command[-1] == "--devices" else 'echo \'{"version": "2", "device_count": 1}\''
         return real(["/bin/sh", "-c", text], **options)
 
     monkeypatch.setattr(machine.subprocess, "run", crash)

@@ -70,9 +70,7 @@ def ended(pid: int) -> bool:
 def test_hung_cell_leaves_nothing_behind(tmp_path):
     """What a cell started ends with it, at its time limit as at its normal end."""
     pid = tmp_path / "pid"
-    commands = scripts(
-        hang=f"sleep 61 & echo $! > {pid}; wait", leaves=f"sleep 62 & echo $! > {pid}; {WRITE}"
-    )
+    commands = scripts(hang=f"sleep 61 & echo $! > {pid}; wait", leaves=f"sleep 62 & echo $! > {pid}; {WRITE}")
     for name in ("hang", "leaves"):
         runner.run_cell(cell(name), tmp_path, 1.0, commands)
         assert ended(int(pid.read_text()))

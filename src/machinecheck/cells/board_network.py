@@ -20,9 +20,7 @@ from machinecheck.precision import precision, prepare
 from machinecheck.reference import prove, scaled_bounds
 from machinecheck.verdict import Result, Verdict
 
-AGREEMENT = (
-    1e-10  # of two float64 routes through some thirty layers, relative to each tensor's largest number
-)
+AGREEMENT = 1e-10  # of two float64 routes through some thirty layers, relative to each tensor's largest number
 PERTURBED = 4  # float64 networks with roundings of a coarser format put in, as further baselines
 MODES = ("train", "eval")
 

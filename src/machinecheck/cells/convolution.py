@@ -59,9 +59,7 @@ def _exact(convolve: Convolve, values: list[metrics.Array]) -> Tensors:
     return {name: fetch(tensor) for name, tensor in forward_backward(convolve, *tensors).items()}
 
 
-def proven(
-    values: list[metrics.Array], magnitudes: Tensors, terms: dict[str, int], repeats: int
-) -> Reference:
+def proven(values: list[metrics.Array], magnitudes: Tensors, terms: dict[str, int], repeats: int) -> Reference:
     """Float64 by torch's convolution and by patches times weights."""
     return prove(
         {
@@ -79,9 +77,7 @@ def forward(values: list[metrics.Array]) -> metrics.Array:
         return fetch(through_unfold(*(torch.from_numpy(value) for value in values)))
 
 
-def proven_forward(
-    values: list[metrics.Array], magnitude: metrics.Array, terms: int, repeats: int
-) -> Reference:
+def proven_forward(values: list[metrics.Array], magnitude: metrics.Array, terms: int, repeats: int) -> Reference:
     """As :func:`proven`, for the output alone."""
 
     def by_torch() -> Tensors:

@@ -195,9 +195,7 @@ def optimiser(
     kinds = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
     if name not in kinds or implementation not in ("single", "foreach", "fused"):
         expected = f"one of {', '.join(kinds)} as single, foreach or fused"
-        raise MachineCheckError(
-            f"name, implementation: found {name!r}, {implementation!r}, expected {expected}"
-        )
+        raise MachineCheckError(f"name, implementation: found {name!r}, {implementation!r}, expected {expected}")
     if dtype not in ("fp64", "fp32", "bf16"):
         # Adam's ε of 1e-8 is zero in fp16, and a zero gradient then gives 0/0
         raise MachineCheckError(f"dtype: found {dtype!r}, expected fp64, fp32 or bf16 for an optimiser")

@@ -85,16 +85,12 @@ def integers(
     prepare(kind)
     shape = parse_shape(size, form)
     if shape.k > EXACT_TERMS:
-        raise MachineCheckError(
-            f"size: found {shape.k} terms, expected at most {EXACT_TERMS} (exact in fp32)"
-        )
+        raise MachineCheckError(f"size: found {shape.k} terms, expected at most {EXACT_TERMS} (exact in fp32)")
     planter = Planter(planted())
     operands = integer_operands(shape, form, seed)
     expected = proven_integer_product(operands, seed)
     if expected is None:
-        return Result(
-            Verdict.INCOMPLETE, ["REFERENCE UNUSABLE (Freivalds' check failed); nothing was compared"]
-        )
+        return Result(Verdict.INCOMPLETE, ["REFERENCE UNUSABLE (Freivalds' check failed); nothing was compared"])
     result = fetch(planter.output(product(operands, form, kind, library, where)(), form))
     parts = {"whole numbers": metrics.exact(result, rounded(expected, kind.dtype))}
     zero_line = result[shape.m // 2]

@@ -86,9 +86,7 @@ def _rows(run: Run, truth: Truth | None, device: Device, threads: str, count: in
 
 
 @contextmanager
-def _other_processes(
-    operation: str, given: dict[str, Any], processes: int
-) -> Iterator[Callable[[], list[Row]]]:
+def _other_processes(operation: str, given: dict[str, Any], processes: int) -> Iterator[Callable[[], list[Row]]]:
     """The same cell in fresh interpreters beside this one; call what is yielded for their rows.
 
     They share nothing with this process but the machine, and running at once makes a race likelier to show.
@@ -100,9 +98,7 @@ def _other_processes(
         for process in range(1, processes):
             out = Path(folder) / f"{process}.json"
             child = stack.enter_context(
-                subprocess.Popen(
-                    [*command, f"--out={out}"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-                )
+                subprocess.Popen([*command, f"--out={out}"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
             )
             stack.callback(child.kill)
             started.append((process, child, out))

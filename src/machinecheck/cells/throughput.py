@@ -123,9 +123,7 @@ def matmul(
 def _judge_matmul(found: dict[str, Any], work: float, min_block: float) -> Result:
     failures, warnings = list(found["output"].pop("reasons")), []
     if found["output"]["nonfinite_elements_of_all"]:
-        failures.append(
-            f"{found['output']['nonfinite_elements_of_all']} elements of the product are not finite"
-        )
+        failures.append(f"{found['output']['nonfinite_elements_of_all']} elements of the product are not finite")
     for name in ("burst", "sustained"):
         rate = found[name]["rate"]
         if rate is None:

@@ -43,9 +43,7 @@ def _kfd_nodes(sys_root: Path) -> dict[str, dict[str, int]]:
         facts = _properties(node)
         if facts.get("simd_count", 0) > 0:
             place = facts.get("location_id", 0)
-            address = (
-                f"{facts.get('domain', 0):04x}:{place >> 8 & 0xFF:02x}:{place >> 3 & 0x1F:02x}.{place & 7}"
-            )
+            address = f"{facts.get('domain', 0):04x}:{place >> 8 & 0xFF:02x}:{place >> 3 & 0x1F:02x}.{place & 7}"
             nodes[address] = facts
     return nodes
 

@@ -74,9 +74,7 @@ def processor(proc: Path, sys_root: Path) -> dict[str, Any]:
         "physical": psutil.cpu_count(logical=False) or Unknown("not reported by the system"),
         "usable": len(os.sched_getaffinity(0)),
         "control_group_limit": _cpu_limit(sys_root),
-        "hypervisor": "hypervisor" in info.get("flags", "").split()
-        if "flags" in info
-        else Unknown("no flags"),
+        "hypervisor": "hypervisor" in info.get("flags", "").split() if "flags" in info else Unknown("no flags"),
         "governor": read.text(frequency / "scaling_governor"),
         "frequency_driver": read.text(frequency / "scaling_driver"),
         "frequency_max_mhz": read.number(frequency / "cpuinfo_max_freq", scale),

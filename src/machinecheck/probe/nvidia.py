@@ -53,19 +53,14 @@ def devices() -> list[dict[str, Any]] | Unknown:
         return Unknown(f"nvidia-smi printed something unreadable: {printed.strip()[:80]!r}")
     return [
         {"vendor": "NVIDIA"}
-        | {
-            name: value(text, field, factor)
-            for text, (field, (name, factor)) in zip(row, FIELDS.items(), strict=True)
-        }
+        | {name: value(text, field, factor) for text, (field, (name, factor)) in zip(row, FIELDS.items(), strict=True)}
         for row in rows
     ]
 
 
 def compute_processes() -> list[dict[str, Any]] | Unknown:
     """Programs computing on a device now; an answer that cannot be read is unknown, never "none"."""
-    printed = read.output(
-        ["nvidia-smi", "--query-compute-apps=pid,process_name,used_memory", "--format=csv,noheader"]
-    )
+    printed = read.output(["nvidia-smi", "--query-compute-apps=pid,process_name,used_memory", "--format=csv,noheader"])
     if isinstance(printed, Unknown):
         return printed
     found: list[dict[str, Any]] = []
@@ -75,8 +70,6 @@ def compute_processes() -> list[dict[str, Any]] | Unknown:
         if len(row) != 3 or not row[0].strip().isdigit():
             return Unknown(f"nvidia-smi printed something unreadable: {printed.strip()[:80]!r}")
         amount, _, unit = row[2].strip().partition(" ")
-        memory: Any = (
-            int(amount) * MEBIBYTE if unit == "MiB" and amount.isdigit() else Unknown(f"nvidia-smi: {row[2]}")
-        )
+        memory: Any = int(amount) * MEBIBYTE if unit == "MiB" and amount.isdigit() else Unknown(f"nvidia-smi: {row[2]}")
         found.append({"pid": int(row[0]), "name": row[1].strip(), "memory_bytes": memory})
     return found

@@ -44,16 +44,12 @@ def output(command: list[str], seconds: float = 20.0) -> str | Unknown:
     if shutil.which(command[0]) is None:
         return Unknown(f"{command[0]} is not installed")
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=seconds, check=False
-        )
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=seconds, check=False)
     except subprocess.TimeoutExpired:
         return Unknown(f"{command[0]} did not answer in {seconds:g} s")
     except OSError as error:
         return Unknown(f"{command[0]}: {error.strerror or error}")
     if done.returncode != 0:
         complaint = (done.stderr or done.stdout).strip().splitlines()
-        return Unknown(
-            f"{command[0]} failed ({done.returncode}): {complaint[0] if complaint else 'no message'}"
-        )
+        return Unknown(f"{command[0]} failed ({done.returncode}): {complaint[0] if complaint else 'no message'}")
     return done.stdout

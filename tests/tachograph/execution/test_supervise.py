@@ -274,7 +274,9 @@ def test_ignored_hangup_stays_ignored(folder: Path) -> None:
 @pytest.mark.parametrize("setpriv", [True, False], ids=["setpriv", "shim"])
 def test_program_dies_with_its_supervisor(folder: Path, lock: Path, mark: str, setpriv: bool) -> None:
     """SIGKILL of the supervisor kills the program, with setpriv(1) and without."""
-    without = "import tachograph.execution.parenthood\ntachograph.execution.parenthood._capable_setpriv = lambda: None\n"
+    without = (
+        "import tachograph.execution.parenthood\ntachograph.execution.parenthood._capable_setpriv = lambda: None\n"
+    )
     body = ("" if setpriv else without) + SUPERVISE
     supervisor = python(body, folder, "sh", "-c", "echo $$; exec sleep 60")
     program = int(heard(supervisor))
