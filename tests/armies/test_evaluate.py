@@ -124,8 +124,9 @@ def test_command_prints_rate_and_interval(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_strength_table(tmp_path, capsys):
-    """`strength` trains and prints one line per seed, opponent and moment."""
+    """`strength` trains and prints one line per seed, opponent and moment, and pooled lines."""
     arguments = ["strength", "--preset", "tiny", "--iterations", "2", "--seeds", "0", "1", "--games", "20"]
     assert main([*arguments, "--out", str(tmp_path)]) == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
-    assert len(lines) == 2 + 2 * 2 * 3
+    assert len(lines) == 2 + 3 * 2 * 3
+    assert sum("all" in line for line in lines) == 2 * 3
