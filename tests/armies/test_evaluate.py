@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from numba import config
 
 from armies.cli import main
 from armies.engine import Games
@@ -22,6 +23,10 @@ from armies.variants import (
     VARIANTS,
     action_cells,
 )  # fmt: skip
+
+pytestmark = pytest.mark.skipif(
+    bool(config.DISABLE_JIT), reason="a network in plain Python loops takes minutes"
+)
 
 
 def test_wilson_interval_of_published_examples():
