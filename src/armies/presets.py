@@ -50,9 +50,9 @@ class LearningConfig:
     td_lambda: float = 0.8
     keep_quantile: float = 0.75  # transitions below this quantile of |advantage| are dropped …
     keep_floor: float = 0.01  # … and so are those below this |advantage|
-    setup_learning_rate: float = 1e-3
+    setup_learning_rate: float = 3e-3
     random_setups: float = 0.5  # share of the sides that start from a random set-up
-    setup_entropy_weight: float = 0.003  # bonus per nat of a whole set-up's entropy
+    setup_entropy_weight: float = 0.05  # bonus per nat of a whole set-up's entropy
 
     def check(self, name: str) -> None:
         for field, value in asdict(self).items():

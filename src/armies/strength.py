@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,10 @@ def measure_strength(
 
 
 def strength_table(rows: Sequence[dict[str, Any]]) -> str:
-    """A Markdown table; rates are wins and half of the draws, with 95 % intervals (Wilson)."""
+    """A Markdown table; rates are wins and half of the draws, with 95 % intervals (Wilson).
+
+    The rows "all" pool the games of all seeds.
+    """
     columns = ("seed", "iterations", "against", "rate", "interval", "wins", "draws", "losses")
     return tabulate(
         [
@@ -46,11 +50,27 @@ def strength_table(rows: Sequence[dict[str, Any]]) -> str:
                 f"[{100 * row['low']:.1f}, {100 * row['high']:.1f}]",
                 *(row[key] for key in columns[5:]),
             ]
-            for row in sorted(rows, key=lambda row: (row["against"], row["seed"], row["iterations"]))
+            for row in sorted([*rows, *_pooled(rows)], key=_place)
         ],
         columns,
         tablefmt="github",
     )
+
+
+def _place(row: dict[str, Any]) -> tuple[Any, ...]:
+    """Where a row stands in the table: pooled rows after those of the seeds."""
+    return row["against"], row["seed"] == "all", row["seed"], row["iterations"]
+
+
+def _pooled(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    counts: dict[tuple[str, int], Counter[str]] = {}
+    for row in rows:
+        results = {key: row[key] for key in ("wins", "draws", "losses")}
+        counts.setdefault((row["against"], row["iterations"]), Counter()).update(results)
+    return [
+        {"seed": "all", "iterations": iterations, "against": against, **_numbers(Score(**results))}
+        for (against, iterations), results in counts.items()
+    ]
 
 
 def _scores(player: Player, games: int, seed: int) -> list[tuple[str, Score]]:

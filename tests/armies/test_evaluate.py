@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from numba import config
 
 from armies.cli import main
 from armies.engine import Games
@@ -22,6 +23,10 @@ from armies.variants import (
     VARIANTS,
     action_cells,
 )  # fmt: skip
+
+pytestmark = pytest.mark.skipif(
+    bool(config.DISABLE_JIT), reason="a network in plain Python loops takes minutes"
+)
 
 
 def test_wilson_interval_of_published_examples():
@@ -124,8 +129,9 @@ def test_command_prints_rate_and_interval(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_strength_table(tmp_path, capsys):
-    """`strength` trains and prints one line per seed, opponent and moment."""
+    """`strength` trains and prints one line per seed, opponent and moment, and pooled lines."""
     arguments = ["strength", "--preset", "tiny", "--iterations", "2", "--seeds", "0", "1", "--games", "20"]
     assert main([*arguments, "--out", str(tmp_path)]) == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
-    assert len(lines) == 2 + 2 * 2 * 3
+    assert len(lines) == 2 + 3 * 2 * 3
+    assert sum("all" in line for line in lines) == 2 * 3

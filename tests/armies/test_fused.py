@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from histories import history_without_times
+from numba import config
 
 from armies.engine import Games
 from armies.fused import FusedNetwork
@@ -19,23 +20,27 @@ from armies.paths import path_named
 from armies.presets import PRESETS, NetworkConfig
 from armies.variants import VARIANTS
 
+pytestmark = pytest.mark.skipif(
+    bool(config.DISABLE_JIT), reason="a network in plain Python loops takes minutes"
+)
+
 
 @pytest.mark.parametrize(
-    ("name", "config"),
+    ("name", "network_config"),
     [
         ("octa", PRESETS["cpu"].network),
         ("classic", PRESETS["cpu-classic"].network),
         ("quad", NetworkConfig(width=6, heads=3, layers=3, feed_forward=1)),
     ],
 )
-def test_fused_network_is_the_network(name, config):
+def test_fused_network_is_the_network(name, network_config):
     """Logits and values differ from the float64 network by float32 rounding, on every board and size."""
     games = Games(VARIANTS[name], 9, seed=4)
     for _ in range(30):
         games.step(games.random_actions())
     batch = freeze(games, torch.device("cpu"))
     torch.manual_seed(0)
-    network = MoveNetwork(config, VARIANTS[name])
+    network = MoveNetwork(network_config, VARIANTS[name])
     for parameter in network.parameters():  # weights as large as training makes them, gains other than 1
         parameter.data += 0.2 * torch.randn_like(parameter)
     fused = evaluate(FusedNetwork(network), path_named("fused"), batch)

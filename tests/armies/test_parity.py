@@ -2,10 +2,15 @@
 
 import pytest
 import torch
+from numba import config
 
 from armies import parity as module
 from armies.parity import ARMS, parity
 from armies.presets import PRESETS
+
+pytestmark = pytest.mark.skipif(
+    bool(config.DISABLE_JIT), reason="a network in plain Python loops takes minutes"
+)
 
 
 def by_tensor(result, name):
