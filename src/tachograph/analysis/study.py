@@ -6,6 +6,7 @@ from typing import Any
 
 from tachograph.analysis import conditions, execution, factors, rates, stages, verdicts
 from tachograph.analysis import curves as curve_section
+from tachograph.analysis.decision import decision
 from tachograph.analysis.deviations import deviations
 from tachograph.analysis.endings import endings
 from tachograph.analysis.notmeasured import not_measured
@@ -60,6 +61,7 @@ def sections(sealed: SealedStudy) -> dict[str, Any]:
     found["prediction"] = verdicts.prediction(sealed, found["factors"], runs)
     found["deviations"] = deviations(sealed, runs, found["order"], found["stages"])
     found["not_measured"] = not_measured(sealed, found)
+    found["decision"] = decision(sealed, found)
     found["status"] = "complete" if found["counts"]["counted"] == found["counts"]["planned"] else "incomplete"
     return found
 
