@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tachograph.record import decision, head, reliability, speed, trust
+from tachograph.record import decision, head, phases, reliability, speed, trust
 from tachograph.record.markdown import text
 
 Record = dict[str, Any]
@@ -26,6 +26,8 @@ def page(record: Record) -> str:
         speed.stages(record),
         "## Throughput",
         speed.throughput(record),
+        "## Phases, and what could still be won",
+        phases.phases(record),
         "## Factors",
         speed.factors(record),
         "## Can they be relied on",

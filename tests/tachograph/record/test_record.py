@@ -138,7 +138,8 @@ def test_page_holds_the_sections_of_a_record(copy: Path) -> None:
     assert lines[2].endswith(" (exploratory study, one session).")
     assert lines[4].startswith("**fast is ")
     for title in (
-        "Registration and machine", "Commands", "Stage table", "Throughput", "Factors", "Decision", "Matched curves",
+        "Registration and machine", "Commands", "Stage table", "Throughput",
+        "Phases, and what could still be won", "Factors", "Decision", "Matched curves",
         "Preflight",
         "Planned and done", "Provenance", "Deviations from the registration", "What was not measured",
         "How to verify",
