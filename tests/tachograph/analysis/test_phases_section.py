@@ -107,7 +107,7 @@ def test_trainer_without_phases_has_no_table(sealed: SealedStudy, analysis: dict
     """No phase is declared: the page says that there is no table and why, and ranks the stages alone."""
     history = sealed.trainer.history.model_copy(update={"phases": []})
     found = phases(replace(sealed, trainer=sealed.trainer.model_copy(update={"history": history})), [])
-    assert "no phase is declared" in found["reason"]
+    assert "declares no phase" in found["reason"]
     left = {**analysis, "phases": found, "ceilings": ceilings(analysis["stages"], found)}
     assert "There is no phase table" in page(left)
     assert "share of the step" in page(left)

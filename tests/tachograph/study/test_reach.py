@@ -17,7 +17,7 @@ from tachograph.models import Study
 from tachograph.study.loading import load_study
 from tachograph.study.reach import design_of, reach
 
-REPOSITORY = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[3]
 
 
 def confirmatory(text: str) -> str:
