@@ -10,7 +10,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from tachograph_study import execute_study, lay_out
+from tachograph_study import execute_study, lay_out, make
+
+from tachograph.study.layout import StudyFolder
 
 
 @pytest.fixture(scope="session")
@@ -28,3 +30,20 @@ def workshop(executed: Path, tmp_path: Path) -> Path:
     root = tmp_path / "work"
     shutil.copytree(executed, root)
     return root
+
+
+@pytest.fixture(scope="session")
+def recorded(executed: Path, tmp_path_factory: pytest.TempPathFactory) -> StudyFolder:
+    """A study with its record. Not to be changed."""
+    root = tmp_path_factory.mktemp("recorded")
+    shutil.copytree(executed, root, dirs_exist_ok=True)
+    folder = StudyFolder(root / "results/stub")
+    make(folder)
+    return folder
+
+
+@pytest.fixture
+def study(recorded: StudyFolder, tmp_path: Path) -> StudyFolder:
+    """A copy of the study with its record, to be changed at will."""
+    shutil.copytree(recorded.path.parents[1], tmp_path / "work")
+    return StudyFolder(tmp_path / "work/results/stub")

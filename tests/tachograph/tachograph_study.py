@@ -7,11 +7,18 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from tachograph.analysis.names import figure_names, table_names
+from tachograph.analysis.preflight import preflight
+from tachograph.analysis.sealed import read_sealed
+from tachograph.analysis.study import sections
+from tachograph.analysis.tables import as_csv, table
 from tachograph.execution.running import Host, RunFailedError, execute
-from tachograph.files import write_json
+from tachograph.figures import draw
+from tachograph.files import read_json, write_json, write_text
 from tachograph.host.device import Device
 from tachograph.host.machine import machine_facts
 from tachograph.models import Configuration
+from tachograph.record.build import Written, write_record
 from tachograph.study.layout import StudyFolder
 from tachograph.study.opening import OpenedStudy, open_study
 from tachograph.study.registration import register
@@ -58,3 +65,23 @@ def execute_study(root: Path, *, forced: str = "") -> StudyFolder:
         except RunFailedError:
             continue
     return folder
+
+
+def derive(folder: StudyFolder) -> None:
+    """What the rules between runs and record write."""
+    sealed = read_sealed(folder)
+    write_json(folder.preflight, preflight(sealed))
+    write_json(folder.analysis, sections(sealed))
+    analysis = read_json(folder.analysis)
+    for name in table_names(sealed.study, sealed.trainer):
+        write_text(folder.path / f"tables/{name}.csv", as_csv(table(analysis, name)))
+    (folder.path / "figures").mkdir(exist_ok=True)
+    for name in figure_names(sealed.study, sealed.trainer):
+        for kind in ("svg", "png"):
+            draw(analysis, name).save(folder.path / f"figures/{name}.{kind}", kind)
+
+
+def make(folder: StudyFolder) -> Written:
+    """Tables, figures and the record of an executed study."""
+    derive(folder)
+    return write_record(folder, STUB)

@@ -77,6 +77,21 @@ seeds = [0, 1]
 """
 
 
+CONFIRMATORY = """"confirmatory"
+
+[decision]
+minimum_effect = 1.05
+sd_log_factor = 0.05
+reason = "a stub"
+
+[[curves]]
+column = "loss"
+label = "loss"
+margin = 0.1
+reason = "a stub"
+"""
+
+
 @dataclass
 class Project:
     """A working directory with a study named ``toy``, and Snakemake to execute it."""
@@ -146,6 +161,10 @@ class Project:
         text = path.read_text()
         assert before in text
         path.write_text(text.replace(before, after))
+
+    def make_confirmatory(self) -> None:
+        """Mark the study confirmatory, with a rule and a curve. Its two seeds are too few for that."""
+        self.edit("config/studies/toy.toml", '"exploratory"', CONFIRMATORY)
 
     def plant(self, arm: str, fault: str) -> None:
         (self.path / "faults").mkdir(exist_ok=True)

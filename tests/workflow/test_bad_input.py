@@ -27,6 +27,7 @@ TRAINER = "config/trainers/stub.toml"
         (STUDY, "[design]", "[profile]\nsteps = 3\n[design]", [STUDY, "profile", "stub"]),
         (STUDY, "question =", "question", [STUDY, "TOML"]),
         (STUDY, '"exploratory"', '"casual"', [STUDY, "registration.kind", "'casual'", "confirmatory"]),
+        (STUDY, '"exploratory"', '"confirmatory"', [STUDY, "decision", "missing", "mark the study exploratory"]),
         (TRAINER, "{scale}", "{size}", [TRAINER, "{size}", "{scale}"]),
         (TRAINER, 'paths = ["stub"]', 'paths = ["gone"]', [TRAINER, "code.paths", "gone"]),
         (TRAINER, 'metrics = ["loss"]', 'metrics = "loss"', [TRAINER, "history.metrics", "'loss'", "list"]),
@@ -44,6 +45,18 @@ def test_wrong_key_or_value(project, file, before, after, words):
     for word in words:
         assert word in sentence
     assert project.trained() == []
+
+
+def test_confirmatory_plan_of_two_seeds_is_refused_with_the_way_out(project):
+    """It could neither match nor reject curves: no job starts, and the cheapest design that could is named."""
+    project.make_confirmatory()
+    done = project.snakemake("-c2")
+    assert done.returncode != 0
+    sentence = next(line for line in done.stdout.splitlines() if STUDY in line)
+    for word in ("design.seeds", "p_min 0.333", "4 blocks (4 runs of each arm)", "mark the study exploratory"):
+        assert word in sentence
+    assert project.trained() == []
+    assert not project.results("ledger").exists()
 
 
 @pytest.mark.parametrize(

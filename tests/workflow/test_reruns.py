@@ -123,7 +123,8 @@ def test_confirmatory_study_with_a_finished_run_refuses_a_change(executed_once, 
     project = executed_once.copy_to(tmp_path / "project")
     shutil.rmtree(project.path / "results")
     shutil.rmtree(project.path / ".snakemake")
-    project.edit("config/studies/toy.toml", "exploratory", "confirmatory")
+    project.make_confirmatory()
+    project.edit("config/studies/toy.toml", "seeds = [0, 1]", "seeds = [0, 1, 2, 3]")
     assert project.snakemake("-c2").returncode == 0
     ran = len(project.trained())
     project.edit("config/studies/toy.toml", "iterations = 6", "iterations = 7")
@@ -135,5 +136,5 @@ def test_confirmatory_study_with_a_finished_run_refuses_a_change(executed_once, 
     amended = project.tachograph("amend", "toy", "--reason", "seven are needed")
     assert amended.returncode == 0, amended.stdout
     assert project.snakemake("-c2").returncode == 0
-    assert len(project.trained()) == ran + 4
+    assert len(project.trained()) == ran + 8
     assert project.ledger("amended")[0]["results_known"] is True

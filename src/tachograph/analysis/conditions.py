@@ -155,7 +155,11 @@ def _one_off(sealed: SealedStudy, run: SealedRun) -> OneOff | None:
 
 def reservations(analysis: dict[str, Any]) -> list[str]:
     """Sentences that speak against relying on the factors; with any of them they are provisional (3.1, 3.3, 3.4)."""
-    found = []
+    found = [
+        f"preflight: {one['check']} ({one['arm']}): {one['verdict']}"
+        for one in analysis["preflight"]["checks"]
+        if one["verdict"] != "PASS"
+    ]
     found += [f"{one['run']}: {one['outcome']}" for one in analysis["steadiness"]["runs"] if _shaky(one)]
     found += [
         f"mean of arm {arm}: {one['outcome']}" for arm, one in analysis["steadiness"]["arms"].items() if _shaky(one)

@@ -8,6 +8,7 @@ from typing import Any
 from tachograph.analysis.rates import ITERATION, RETAINED, SENSITIVITY, WHOLE, WINDOW
 from tachograph.analysis.sealed import SealedStudy
 from tachograph.evidence.interval import IntervalError, RunRate, factor_of_runs
+from tachograph.study.reach import alpha_of
 
 HEADLINE = ("stage", RETAINED)
 
@@ -90,7 +91,7 @@ def _compare(
         ],
     }
     try:
-        found = factor_of_runs(_run_rates(rates[reference]), _run_rates(rates[arm]))
+        found = factor_of_runs(_run_rates(rates[reference]), _run_rates(rates[arm]), 1 - alpha_of(sealed.study))
     except IntervalError as error:
         return {**entry, "factor": None, "low": None, "high": None, "reason": str(error)}
     return {**entry, **asdict(found)}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tachograph.analysis import conditions, execution, factors, rates, stages, verdicts
+from tachograph.analysis import conditions, execution, factors, phases, rates, stages, verdicts
 from tachograph.analysis import curves as curve_section
+from tachograph.analysis.decision import decision
 from tachograph.analysis.deviations import deviations
 from tachograph.analysis.endings import endings
 from tachograph.analysis.notmeasured import not_measured
@@ -52,6 +53,8 @@ def sections(sealed: SealedStudy) -> dict[str, Any]:
         "time": execution.time(sealed),
         "series": {"rates": series, "curves": curve_section.curve_series(sealed)},
     }
+    found["phases"] = phases.phases(sealed, found["factors"])
+    found["ceilings"] = phases.ceilings(found["stages"], found["phases"])
     found["first_attempts"] = first_attempts(sealed)
     found["placebo"] = conditions.placebo(sealed, runs, found["factors"])
     found["drift"] = conditions.drift(sealed, runs, found["order"])
@@ -60,6 +63,7 @@ def sections(sealed: SealedStudy) -> dict[str, Any]:
     found["prediction"] = verdicts.prediction(sealed, found["factors"], runs)
     found["deviations"] = deviations(sealed, runs, found["order"], found["stages"])
     found["not_measured"] = not_measured(sealed, found)
+    found["decision"] = decision(sealed, found)
     found["status"] = "complete" if found["counts"]["counted"] == found["counts"]["planned"] else "incomplete"
     return found
 

@@ -102,6 +102,31 @@ def _component(analysis: Analysis) -> Rows:
     return columns, rows
 
 
+def _phases(analysis: Analysis) -> Rows:
+    columns = ["arm", "phase", "parent", "nested", "seconds_per_iteration", "share", "iterations"]
+    rows = [
+        [arm, row["phase"], row["parent"], row["nested"], row["seconds"], row["share"], section["iterations"]]
+        for arm, section in analysis["phases"]["arms"].items()
+        for row in section["rows"]
+    ]
+    return columns, rows
+
+
+def _ceilings(analysis: Analysis) -> Rows:
+    columns = ["arm", "whole", "part", "share", "ceiling", "pays"]
+    rows = [
+        [one["arm"], one["whole"], *(row[column] for column in columns[2:])]
+        for one in analysis["ceilings"]
+        for row in one["rows"]
+    ]
+    return columns, rows
+
+
+def _decision(analysis: Analysis) -> Rows:
+    columns = ["arm", "decision", "sentence", "speed", "speed_uncapped", "curves", "parity"]
+    return columns, [[one[column] for column in columns] for one in analysis["decision"]["arms"]]
+
+
 def _curves(analysis: Analysis) -> Rows:
     columns = [
         "metric", "arm", "seed", "run", "against", "iterations", "max_abs_difference", "at_iteration",
@@ -151,6 +176,9 @@ TABLES: dict[str, Callable[[Analysis], Rows]] = {
     "factors": _factors,
     "stages": _stages,
     "component": _component,
+    "phases": _phases,
+    "ceilings": _ceilings,
+    "decision": _decision,
     "curves": _curves,
     "endings": _endings,
     "preflight": _preflight,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -11,12 +12,12 @@ from tachograph.evidence.curves import CurveError, Curves, align, default_window
 from tachograph.evidence.decision import Prediction, curve_verdict, judge_prediction
 from tachograph.evidence.difference import Difference, difference_test
 from tachograph.evidence.equivalence import Equivalence, equivalence_test
+from tachograph.evidence.interval import rate_interval
 from tachograph.evidence.judging import Judged, judged
 from tachograph.evidence.randomness import generator
 from tachograph.evidence.verdicts import CurveVerdict, PredictionVerdict
+from tachograph.study.reach import alpha_of
 from tachograph.study.registration import current
-
-ALPHA = 0.05
 
 
 def curve_verdicts(sealed: SealedStudy) -> list[dict[str, Any]]:
@@ -24,7 +25,14 @@ def curve_verdicts(sealed: SealedStudy) -> list[dict[str, Any]]:
 
     Runs of the same seed are paired where both arms have the same seeds; the windows are thirds of a run.
     """
-    return [_curve_verdict(sealed, arm) for arm in sealed.other_arms]
+    return [_judged_curves(sealed, arm) for arm in sealed.other_arms]
+
+
+def _judged_curves(sealed: SealedStudy, arm: str) -> dict[str, Any]:
+    one = judged("the curves", lambda: _curve_verdict(sealed, arm))
+    if one.result is None:
+        return {"arm": arm, "verdict": str(CurveVerdict.NO_VERDICT), "sentence": one.reason, "metrics": []}
+    return one.result
 
 
 def _curve_verdict(sealed: SealedStudy, arm: str) -> dict[str, Any]:
@@ -32,17 +40,21 @@ def _curve_verdict(sealed: SealedStudy, arm: str) -> dict[str, Any]:
     if not metrics:
         why = "no curve is registered with a margin"
         return {"arm": arm, "verdict": str(CurveVerdict.NO_VERDICT), "sentence": why, "metrics": []}
+    alpha = alpha_of(sealed.study)
+    found: dict[str, Any] = {"arm": arm, "metrics": metrics, "alpha": alpha}
+    gate = failed_gate(sealed, arm)
+    if gate:
+        return {**found, "verdict": str(CurveVerdict.INVALID), "sentence": gate}
     aligned = judged("the curves", lambda: _aligned(sealed, arm, metrics))
-    found: dict[str, Any] = {"arm": arm, "metrics": metrics, "alpha": ALPHA}
     if aligned.result is None:
         return {**found, "verdict": str(CurveVerdict.NO_VERDICT), "sentence": aligned.reason}
     lines = aligned.result
     rng = generator(current(sealed.registration)["sha256"], f"difference {arm}")
-    difference = judged("test D", lambda: difference_test(lines, rng, ALPHA))
+    difference = judged("test D", lambda: difference_test(lines, rng, alpha))
     margins = {metric.column: metric.margin for metric in sealed.study.curves}
     windows = default_windows(lines.iteration)
-    equivalence = judged("test E", lambda: equivalence_test(lines, margins, windows, ALPHA))
-    judgement = curve_verdict(identical(lines), difference, equivalence, ALPHA)
+    equivalence = judged("test E", lambda: equivalence_test(lines, margins, windows, alpha))
+    judgement = curve_verdict(identical(lines), difference, equivalence, alpha)
     return {
         **found,
         "verdict": str(judgement.verdict),
@@ -53,6 +65,19 @@ def _curve_verdict(sealed: SealedStudy, arm: str) -> dict[str, Any]:
         "difference": _difference(difference),
         "equivalence": _equivalence(equivalence),
     }
+
+
+def failed_gate(sealed: SealedStudy, arm: str) -> str | None:
+    """Which run of ``arm`` went to its end and then failed a gate, such as rows that are not finite; None if none did.
+
+    A run that was killed or that the trainer itself gave up says nothing about what the arm computes.
+    """
+    for run in sealed.planned:
+        if run.role == "run" and run.arm == arm and sealed.state.run_status(run) == "invalid":
+            last = sealed.state.latest(run.key)
+            if last is not None and last.status == "finished":
+                return f"{run.key} did not pass its gates: {last.reason}"
+    return None
 
 
 def _aligned(sealed: SealedStudy, arm: str, metrics: list[str]) -> Curves:
@@ -77,8 +102,8 @@ def _equivalence(test: Judged[Equivalence]) -> dict[str, Any]:
 def prediction(sealed: SealedStudy, factors: list[dict[str, Any]], runs: list[dict[str, Any]]) -> dict[str, Any]:
     """The registered prediction against what was measured after warm-up; ``ratio`` = measured / predicted.
 
-    A factor is judged with its interval over blocks. For a throughput there is one value per run: its geometric
-    mean stands without an interval, so it is neither confirmed nor refuted.
+    A factor is judged with its interval over blocks, a throughput with that over the runs of its arm (a single run
+    borrows the spread of the reference).
     """
     predicted = sealed.study.prediction
     if predicted is None:
@@ -90,9 +115,9 @@ def prediction(sealed: SealedStudy, factors: list[dict[str, Any]], runs: list[di
     )
     low = predicted.value if predicted.low is None else predicted.low
     high = predicted.value if predicted.high is None else predicted.high
-    bounds: tuple[float | None, float | None]
+    bounds: Sequence[float | None]
     if predicted.quantity == "stage_throughput":
-        measured, bounds = _mean_rate(predicted.arm, runs), (None, None)
+        measured, *bounds = _mean_rate(sealed, predicted.arm, runs)
     else:
         measured, bounds = factor["factor"], (factor["low"], factor["high"])
     if measured is None:
@@ -112,12 +137,15 @@ def prediction(sealed: SealedStudy, factors: list[dict[str, Any]], runs: list[di
     }
 
 
-def _mean_rate(arm: str, runs: list[dict[str, Any]]) -> float | None:
-    rates = [r["rates"]["stage"]["retained"]["value"] for r in runs if r["role"] == "run" and r["arm"] == arm]
-    known = [rate for rate in rates if rate]
-    if not known:
-        return None
-    product = 1.0
-    for rate in known:
-        product *= rate ** (1 / len(known))
-    return product
+def _mean_rate(
+    sealed: SealedStudy, arm: str, runs: list[dict[str, Any]]
+) -> tuple[float | None, float | None, float | None]:
+    """Geometric mean of the retained stage rate over the runs of ``arm``, with its interval; None without a run."""
+    rates: dict[str, list[float]] = {arm: [], sealed.study.design.reference: []}
+    for run in runs:
+        value = run["rates"]["stage"].get("retained", {}).get("value")
+        if run["role"] == "run" and run["arm"] in rates and value:
+            rates[run["arm"]].append(value)
+    if not rates[arm]:
+        return None, None, None
+    return rate_interval(rates[arm], rates[sealed.study.design.reference], 1 - alpha_of(sealed.study))

@@ -1,16 +1,18 @@
-"""``tachograph plan STUDY``: what would run, in which order, with which commands, and how long the device is taken."""
+"""``tachograph plan STUDY``: what would run, in which order, for how long, and which verdicts it can reach."""
 
 from __future__ import annotations
 
 import argparse
 import shlex
 from pathlib import Path
+from typing import Any
 
 from tabulate import tabulate
 
 from tachograph.scripting import configuration
 from tachograph.study.opening import OpenedStudy, open_study
 from tachograph.study.planning import PlannedRun
+from tachograph.study.reach import reach
 from tachograph.study.state import StudyState, read_state
 
 
@@ -27,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def plan_page(one: OpenedStudy, state: StudyState) -> str:
-    """The plan as Markdown: order, state, device time of each run, and the commands it will execute."""
+    """The plan as Markdown: order, state and device time of each run, reachable verdicts, commands."""
     rows = []
     held, limits = 0.0, 0.0
     for run in one.planned:
@@ -48,11 +50,34 @@ def plan_page(one: OpenedStudy, state: StudyState) -> str:
         "",
         _time_sentence(held, limits),
         "",
+        *_reach(reach(one.study)),
         "Executing a study runs these commands on this machine:",
         "",
     ]
     lines += [f"    {line}" for line in _commands(one.planned)]
     return "\n".join(lines) + "\n"
+
+
+def _reach(found: dict[str, Any]) -> list[str]:
+    """Which verdicts the plan can reach, at which effect, under which assumptions."""
+    lines = ["## What this plan can decide", ""]
+    for one in found["arms"]:
+        rows = [[row["verdict"], "yes" if row["reachable"] else "no", row["effect"] or ""] for row in one["verdicts"]]
+        lines += [
+            f"`{one['arm']}` against the reference, {one['blocks']} block(s), smallest possible p of test D "
+            f"{one['p_min']:.3g} at α = {one['alpha']:g}:",
+            "",
+            tabulate(rows, headers=["verdict", "reachable", "takes"], tablefmt="github"),
+            "",
+            *(f"- out of reach: {sentence}" for sentence in one["missing"]),
+            *([""] if one["missing"] else []),
+        ]
+    if not found["arms"]:
+        lines += ["The study has one arm, so it compares nothing.", ""]
+    if found["assumptions"]:
+        lines += ["These are expectations under assumptions:", ""]
+        lines += [*(f"- assumed: {sentence}" for sentence in found["assumptions"]), ""]
+    return lines
 
 
 def last_hold(run: PlannedRun, state: StudyState) -> float | None:

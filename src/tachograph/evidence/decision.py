@@ -186,3 +186,18 @@ def decide(
         return DecisionJudgement(Decision.HOLD, sentence)
     many = "one session" if sessions == 1 else f"{sessions} sessions"
     return DecisionJudgement(Decision.ADOPT, f"faster by the registered minimum, curves {curve}, in {many}")
+
+
+def decide_over_sessions(own: Sequence[Decision], registered: int) -> DecisionJudgement:
+    """The rule over several sessions, from what each of them alone would decide.
+
+    ADOPT needs the registered number of sessions and none against it; REJECT that all of them reject. A false
+    improvement must not become the next baseline, so sessions that disagree are HOLD.
+    """
+    adopting, rejecting = (sum(one is kind for one in own) for kind in (Decision.ADOPT, Decision.REJECT))
+    count = f"{adopting} of {len(own)} sessions adopt, {rejecting} reject, {registered} registered"
+    if own and rejecting == len(own):
+        return DecisionJudgement(Decision.REJECT, count)
+    if not rejecting and adopting >= registered:
+        return DecisionJudgement(Decision.ADOPT, count)
+    return DecisionJudgement(Decision.HOLD, count)

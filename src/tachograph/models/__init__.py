@@ -5,7 +5,7 @@ Every model refuses unknown keys. The JSON schemas in ``workflow/schemas`` are g
 """
 
 from tachograph.models.configuration import Configuration
-from tachograph.models.study import Arm, Metric, Study
+from tachograph.models.study import Arm, DecisionRule, Metric, Study
 from tachograph.models.trainer import Trainer
 
-__all__ = ["Arm", "Configuration", "Metric", "Study", "Trainer"]
+__all__ = ["Arm", "Configuration", "DecisionRule", "Metric", "Study", "Trainer"]

@@ -114,8 +114,29 @@ class Metric(Model):
     margin: PositiveNumber
     reason: Text = Field(description="why this margin")
     sigma_seed: PositiveNumber | None = Field(
-        default=None, description="assumed standard deviation between seeds, in the metric's unit"
+        default=None, description="assumed standard deviation between seeds, in the metric's unit; else margin / 2"
     )
+
+
+class DecisionRule(Model):
+    """What the numbers must show before the faster arm is adopted, and what the design check may assume."""
+
+    minimum_effect: Annotated[Number, Field(ge=1, le=1000)] = Field(
+        description="smallest factor of the stage that is worth having, such as 1.05; the interval must lie above it"
+    )
+    alpha: Annotated[Number, Field(gt=0, le=0.2)] = Field(
+        default=0.05, description="error rate of the tests of the curves, and of the interval of the factor"
+    )
+    sessions: Annotated[int, Field(ge=1, le=100)] = Field(
+        default=1, description="records of different boots or days that must each show a gain"
+    )
+    allow_detectable_difference: bool = Field(
+        default=False, description="whether curves that differ, but by less than their margins, may be adopted"
+    )
+    sd_log_factor: Annotated[Number, Field(gt=0, le=3)] = Field(
+        description="assumed standard deviation of the natural logarithm of the factor between blocks"
+    )
+    reason: Text = Field(description="why this effect, and where the assumed standard deviation comes from")
 
 
 class Prediction(Model):
@@ -161,6 +182,7 @@ class Study(Model):
     smoke: list[Smoke] = []
     curves: list[Metric] = []
     prediction: Prediction | None = None
+    decision: DecisionRule | None = None
 
     @model_validator(mode="after")
     def _known_arms(self) -> Study:

@@ -15,10 +15,11 @@ from tachograph.analysis.sealed import read_sealed
 from tachograph.analysis.study import sections
 from tachograph.analysis.tables import as_csv, table
 from tachograph.errors import TachographError
-from tachograph.files import canonical_json, parse_json, read_json, sha256_file, write_json, write_text
+from tachograph.files import canonical_json, parse_json, publish_copy, read_json, sha256_file, write_json, write_text
 from tachograph.models import Study, Trainer
 from tachograph.record.document import document, identity_of, new_identity, sealed_files
 from tachograph.record.manifest import MANIFEST, manifest_findings, read_manifest, write_manifest
+from tachograph.record.outcome import OUTCOME, outcome
 from tachograph.record.page import page
 from tachograph.record.readme import readme
 from tachograph.study.layout import StudyFolder
@@ -117,6 +118,7 @@ def _fill(place: Path, material: _Material, identity: dict[str, Any]) -> None:
     content = document(material.analysis, identity, material.study, material.trainer, material.external)
     write_json(place / "record.json", content)
     write_text(place / "record.md", page(content))
+    write_text(place / OUTCOME, outcome(content))
     write_text(place / "README.md", readme(content))
 
 
@@ -168,7 +170,9 @@ def _keep(folder: StudyFolder) -> Written:
 
 
 def _announce(folder: StudyFolder, sha: str, *, kept: bool) -> Written:
-    """The ledger's line, unless it is there already (a killed job may have come as far as the rename)."""
+    """The outcome beside the record, and the ledger's line, unless it is there already (a killed job may have come
+    as far as the rename)."""
+    publish_copy(folder.record / OUTCOME, folder.outcome)
     last = read_state(folder).last("record_written", "record_set_aside")
     if last is None or last["event"] != "record_written" or last["manifest_sha256"] != sha:
         Ledger(folder.ledger).append("record_written", manifest_sha256=sha)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tachograph.record import head, reliability, speed, trust
+from tachograph.record import decision, head, phases, reliability, speed, trust
 from tachograph.record.markdown import text
 
 Record = dict[str, Any]
@@ -14,6 +14,7 @@ def page(record: Record) -> str:
     """The whole page as Markdown."""
     parts = [
         f"# {text(record['study']['title'])}",
+        decision.top(record),
         head.result(record),
         head.introduction(record),
         "## Registration and machine",
@@ -25,10 +26,14 @@ def page(record: Record) -> str:
         speed.stages(record),
         "## Throughput",
         speed.throughput(record),
+        "## Phases, and what could still be won",
+        phases.phases(record),
         "## Factors",
         speed.factors(record),
         "## Can they be relied on",
         reliability.reliability(record) if record["factors"] else "There is no factor.",
+        "## Decision",
+        decision.decision(record) if record["factors"] else "There is nothing to decide.",
         "## Matched curves",
         trust.curves(record),
         "## Preflight",

@@ -13,6 +13,7 @@ TEXT = """# Record of study {study}
 | file | what it is |
 |---|---|
 | `record.md` | the page to read |
+| `outcome.toml` | the decision, the measured factor and what became of the prediction, for programs and study files |
 | `record.json` | every number of the page, strict JSON, schema `throughput-record/1` |
 | `ledger/registration.json` | the study as it was frozen before its first run, with all amendments |
 | `ledger/ledger.jsonl` | one line per event; each holds the SHA-256 of the line before |

@@ -14,6 +14,7 @@ from tachograph.errors import TachographError
 from tachograph.files import canonical_json, digest, parse_json, read_json
 from tachograph.record.document import SCHEMA, analysis_in
 from tachograph.record.manifest import manifest_findings
+from tachograph.record.outcome import OUTCOME, outcome
 from tachograph.record.page import page
 from tachograph.record.readme import readme
 from tachograph.study.layout import StudyFolder
@@ -101,6 +102,7 @@ def _texts(folder: Path, record: dict[str, Any], analysis: dict[str, Any]) -> li
     expected = {name: as_csv(table(analysis_in(record), Path(name).stem)) for name in record["tables"]}
     expected["record.md"] = page(record)
     expected["README.md"] = readme(record)
+    expected[OUTCOME] = outcome(record)
     found = []
     for name, text in expected.items():
         path = folder / name

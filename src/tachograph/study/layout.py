@@ -66,5 +66,10 @@ class StudyFolder:
         return self.path / "record.sha256"
 
     @property
+    def outcome(self) -> Path:
+        """A copy of the current record's ``outcome.toml``."""
+        return self.path / "outcome.toml"
+
+    @property
     def status(self) -> Path:
         return self.path / "status.md"

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from tachograph.errors import TachographError
 from tachograph.models import Configuration, Study, Trainer
+from tachograph.study.reach import refuse_undecidable
 
 M = TypeVar("M", bound=BaseModel)
 MAX_TOML_BYTES = 1024 * 1024
@@ -98,7 +99,10 @@ def load_trainer(folder: Path, name: str) -> Trainer:
 
 
 def load_study(folder: Path, name: str) -> tuple[Study, Trainer]:
-    """``folder``/studies/``name``.toml and the trainer it names, both checked, also against each other."""
+    """``folder``/studies/``name``.toml and the trainer it names, both checked, also against each other.
+
+    A confirmatory study is checked for what its design can decide. Raises TachographError.
+    """
     path = folder / "studies" / f"{name}.toml"
     if not path.exists():
         have = ", ".join(sorted(p.stem for p in path.parent.glob("*.toml"))) or "none"
@@ -109,6 +113,7 @@ def load_study(folder: Path, name: str) -> tuple[Study, Trainer]:
     trainer = load_trainer(folder, study.trainer)
     _check_settings(study, trainer, path)
     _check_parts(study, trainer, path)
+    refuse_undecidable(study, str(path))
     return study, trainer
 
 

@@ -21,6 +21,7 @@ def set_record_aside(folder: StudyFolder, why: str) -> bool:
     """
     known = folder.records.is_dir() and any(folder.records.iterdir())
     folder.record_seal.unlink(missing_ok=True)
+    folder.outcome.unlink(missing_ok=True)
     if not folder.record.is_dir():
         return known
     number = next_record_folder(folder)

@@ -12,18 +12,14 @@ from typing import Any
 
 import jsonschema
 import pytest
-from tachograph_study import execute_study, lay_out
+from tachograph_study import execute_study, lay_out, make
 
-from tachograph.analysis.names import figure_names, table_names
-from tachograph.analysis.preflight import preflight
 from tachograph.analysis.sealed import read_sealed
 from tachograph.analysis.study import sections
-from tachograph.analysis.tables import as_csv, table
 from tachograph.cli import main
 from tachograph.errors import TachographError
-from tachograph.figures import draw
-from tachograph.files import read_json, sha256_file, write_json, write_text
-from tachograph.record.build import Written, write_record
+from tachograph.files import read_json, sha256_file, write_json
+from tachograph.record.build import write_record
 from tachograph.record.manifest import MANIFEST, read_manifest, write_manifest
 from tachograph.record.verify import verify
 from tachograph.study.integrity import damaged_files
@@ -33,46 +29,10 @@ from tachograph.study.state import read_state
 SCHEMA = Path(__file__).parents[3] / "workflow/schemas/record.schema.json"
 
 
-def derive(folder: StudyFolder) -> None:
-    """What the rules between runs and record write."""
-    sealed = read_sealed(folder)
-    write_json(folder.preflight, preflight(sealed))
-    write_json(folder.analysis, sections(sealed))
-    analysis = read_json(folder.analysis)
-    for name in table_names(sealed.study, sealed.trainer):
-        write_text(folder.path / f"tables/{name}.csv", as_csv(table(analysis, name)))
-    (folder.path / "figures").mkdir(exist_ok=True)
-    for name in figure_names(sealed.study, sealed.trainer):
-        for kind in ("svg", "png"):
-            draw(analysis, name).save(folder.path / f"figures/{name}.{kind}", kind)
-
-
-def make(folder: StudyFolder) -> Written:
-    derive(folder)
-    return write_record(folder, SCHEMA.parent)
-
-
-@pytest.fixture(scope="module")
-def recorded(executed: Path, tmp_path_factory: pytest.TempPathFactory) -> StudyFolder:
-    """A study with its record. Not to be changed."""
-    root = tmp_path_factory.mktemp("recorded")
-    shutil.copytree(executed, root, dirs_exist_ok=True)
-    folder = StudyFolder(root / "results/stub")
-    make(folder)
-    return folder
-
-
 @pytest.fixture
 def copy(recorded: StudyFolder, tmp_path: Path) -> Path:
     """A copy of the record alone, far from its study."""
     return Path(shutil.copytree(recorded.record, tmp_path / "elsewhere"))
-
-
-@pytest.fixture
-def study(recorded: StudyFolder, tmp_path: Path) -> StudyFolder:
-    """A copy of the study with its record, to be changed at will."""
-    shutil.copytree(recorded.path.parents[1], tmp_path / "work")
-    return StudyFolder(tmp_path / "work/results/stub")
 
 
 def test_sha256sum_accepts_the_manifest(copy: Path) -> None:
@@ -174,9 +134,13 @@ def test_page_holds_the_sections_of_a_record(copy: Path) -> None:
     page = (copy / "record.md").read_text()
     lines = page.splitlines()
     assert lines[0] == "# A stub with two paths \\| one of them slow"
-    assert lines[2].startswith("**fast is ")
+    assert lines[2].startswith("**HOLD fast**: ")
+    assert lines[2].endswith(" (exploratory study, one session).")
+    assert lines[4].startswith("**fast is ")
     for title in (
-        "Registration and machine", "Commands", "Stage table", "Throughput", "Factors", "Matched curves", "Preflight",
+        "Registration and machine", "Commands", "Stage table", "Throughput",
+        "Phases, and what could still be won", "Factors", "Decision", "Matched curves",
+        "Preflight",
         "Planned and done", "Provenance", "Deviations from the registration", "What was not measured",
         "How to verify",
     ):  # fmt: skip

@@ -1,0 +1,96 @@
+"""The speed verdict and the decision on every arm, by the rule that was registered before the first run."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from tachograph.analysis.sealed import SealedStudy
+from tachograph.evidence.decision import DecisionJudgement, SpeedJudgement, decide, speed_verdict
+from tachograph.evidence.interval import Factor
+from tachograph.evidence.judging import Judged, judged
+from tachograph.evidence.verdicts import CurveVerdict, Decision, ParityVerdict, SpeedVerdict
+from tachograph.models import DecisionRule
+from tachograph.study.reach import reach
+
+SESSIONS_IN_A_RECORD = 1  # a record is one confirmation however long it took: its interval pools all its blocks
+
+
+def decision(sealed: SealedStudy, analysis: dict[str, Any]) -> dict[str, Any]:
+    """The registered ``rule``, one entry of ``arms`` for each arm but the reference, and what the ``plan`` could reach.
+
+    ``analysis`` holds the sections that the rule speaks of: factors, steadiness, reservations, curve verdicts,
+    preflight, counts. Whatever is raised while judging is NO VERDICT with its reason, and the decision HOLD.
+    """
+    rule = sealed.study.decision
+    plan = reach(sealed.study)
+    if rule is None:
+        return {"registered": False, "reason": "no decision rule is registered", "arms": [], "plan": plan}
+    return {
+        "registered": True,
+        "rule": rule.model_dump(mode="json"),
+        "sessions": SESSIONS_IN_A_RECORD,
+        "arms": [_arm(rule, analysis, arm) for arm in sealed.other_arms],
+        "plan": plan,
+    }
+
+
+def _arm(rule: DecisionRule, analysis: dict[str, Any], arm: str) -> dict[str, Any]:
+    speed = judged("the speed", lambda: _speed(rule, analysis, arm))
+    curve = judged("the curves", lambda: _curve(analysis, arm))
+    parity = judged("the parity", lambda: parity_of(analysis["preflight"], arm))
+    found = judged("the decision", lambda: _decide(rule, analysis["counts"], speed, curve, parity))
+    caps = speed.result.caps if speed.result else ()
+    decided = found.result or DecisionJudgement(Decision.HOLD, found.reason or "it could not be judged")
+    return {
+        "arm": arm,
+        "decision": str(decided.decision),
+        "sentence": decided.sentence,
+        "speed": str(speed.result.verdict if speed.result else SpeedVerdict.NO_VERDICT),
+        "speed_uncapped": str(speed.result.uncapped if speed.result else SpeedVerdict.NO_VERDICT),
+        "caps": list(caps),
+        "curves": str(curve.result or CurveVerdict.NO_VERDICT),
+        "parity": str(parity.result or ParityVerdict.NO_VERDICT),
+        "failures": [one.reason for one in (speed, curve, parity, found) if one.reason],
+    }
+
+
+def _speed(rule: DecisionRule, analysis: dict[str, Any], arm: str) -> SpeedJudgement:
+    one = next(one for one in analysis["factors"] if one["headline"] and one["numerator"] == arm)
+    factor: Judged[Factor] = Judged(None, one.get("reason"))
+    if one["factor"] is not None:
+        factor = Judged(Factor(**{field.name: one[field.name] for field in fields(Factor)}), None)
+    return speed_verdict(factor, rule.minimum_effect, analysis["reservations"], analysis["steadiness"]["headline"])
+
+
+def _curve(analysis: dict[str, Any], arm: str) -> CurveVerdict:
+    return CurveVerdict(next(one["verdict"] for one in analysis["curve_verdicts"] if one["arm"] == arm))
+
+
+def parity_of(preflight: dict[str, Any], arm: str) -> ParityVerdict:
+    """The verdict of the numerics parity of ``arm``, NOT REGISTERED where none is registered."""
+    if "parity" in preflight["not_registered"]:
+        return ParityVerdict.NOT_REGISTERED
+    checks = [one for one in preflight["checks"] if one["check"] == "numerics parity" and one["arm"] == arm]
+    return ParityVerdict(checks[0]["verdict"]) if checks else ParityVerdict.NO_VERDICT
+
+
+def _decide(
+    rule: DecisionRule,
+    counts: dict[str, Any],
+    speed: Judged[SpeedJudgement],
+    curve: Judged[CurveVerdict],
+    parity: Judged[ParityVerdict],
+) -> DecisionJudgement:
+    found = decide(
+        speed.result.verdict if speed.result else SpeedVerdict.NO_VERDICT,
+        curve.result or CurveVerdict.NO_VERDICT,
+        parity.result or ParityVerdict.NO_VERDICT,
+        SESSIONS_IN_A_RECORD,
+        rule.sessions,
+        rule.allow_detectable_difference,
+    )
+    if found.decision is Decision.ADOPT and counts["counted"] < counts["planned"]:
+        sentence = f"only {counts['counted']} of {counts['planned']} planned runs count"
+        return DecisionJudgement(Decision.HOLD, sentence)
+    return found

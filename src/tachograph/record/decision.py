@@ -1,0 +1,87 @@
+"""The decision on the page: one sentence at the top, and the section that says how it came about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tachograph.record.markdown import factor, table, text
+
+Record = dict[str, Any]
+
+
+def top(record: Record) -> str:
+    """The decision on every arm, each in one sentence."""
+    section = record["decision"]
+    if not record["factors"]:
+        return ""
+    if not section["registered"]:
+        return f"**No decision**: {text(section['reason'])}."
+    return " ".join(_sentence(record, one) for one in section["arms"])
+
+
+def _sentence(record: Record, one: dict[str, Any]) -> str:
+    kind = record["registration"]["kind"]
+    return (
+        f"**{one['decision']} {text(one['arm'])}**: {text(why(one))} ({kind} study, {_sessions(record['decision'])})."
+    )
+
+
+def why(one: dict[str, Any]) -> str:
+    """Why an arm was decided upon like this; a provisional speed says what it would be and what stands against it."""
+    if one["failures"] or one["speed"] != "PROVISIONAL" or "PROVISIONAL" not in one["sentence"]:
+        return "; ".join([one["sentence"], *one["failures"]])
+    count = len(one["caps"])
+    more = f" and {count - 1} more" if count > 1 else ""
+    return f"{one['sentence']}, {one['speed_uncapped']} but for this: {one['caps'][0]}{more}"
+
+
+def _sessions(section: dict[str, Any]) -> str:
+    wanted = section["rule"]["sessions"]
+    return "one session" if wanted == 1 else f"one session of the {wanted} registered"
+
+
+def decision(record: Record) -> str:
+    """The rule as it was registered, what each verdict is, and which verdicts the plan could have reached."""
+    section = record["decision"]
+    if not section["registered"]:
+        return f"There is none: {text(section['reason'])}."
+    rule = section["rule"]
+    differing = "adopted" if rule["allow_detectable_difference"] else "not adopted"
+    parts = [
+        f"Registered rule: ADOPT where the interval of the factor lies above {rule['minimum_effect']:g}, the curves "
+        f"match and no numerics parity failed, in {rule['sessions']} session(s); REJECT where the interval lies below "
+        "it, the curves do not match or a run is invalid; else HOLD. Curves with a detectable difference inside of "
+        f"their margins are {differing}. α = {rule['alpha']:g}. Reason: {text(rule['reason'])}.",
+        table(
+            ["arm", "decision", "factor", "speed", "curves", "parity", "why"],
+            [_row(record, one) for one in section["arms"]],
+        ),
+        *(_caps(one) for one in section["arms"] if one["caps"]),
+        *(_reach(one) for one in section["plan"]["arms"]),
+    ]
+    return "\n\n".join(parts)
+
+
+def _row(record: Record, one: dict[str, Any]) -> list[str]:
+    measured = headline(record, one["arm"])
+    interval = factor(measured.get("factor"), measured.get("low"), measured.get("high"))
+    words = [f"**{one['decision']}**", interval, one["speed"], one["curves"], one["parity"]]
+    return [text(one["arm"]), *words, text(why(one))]
+
+
+def headline(record: Record, arm: str) -> dict[str, Any]:
+    """The headline factor of an arm; empty if there is none."""
+    return next((one for one in record["factors"] if one["headline"] and one["numerator"] == arm), {})
+
+
+def _caps(one: dict[str, Any]) -> str:
+    reasons = "\n".join(f"- {text(reason)}" for reason in one["caps"])
+    return f"What speaks against relying on the speed of {text(one['arm'])}:\n\n{reasons}"
+
+
+def _reach(one: dict[str, Any]) -> str:
+    """What could be known before the first run."""
+    if not one["missing"]:
+        return f"The plan could reach every outcome of the rule for {text(one['arm'])}."
+    missing = "\n".join(f"- {text(sentence)}" for sentence in one["missing"])
+    return f"Out of reach of this plan for {text(one['arm'])}, under the registered assumptions:\n\n{missing}"

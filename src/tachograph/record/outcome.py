@@ -1,0 +1,75 @@
+"""``outcome.toml``: what became of a study, beside its record and inside it, as a study file would note it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tachograph.record.decision import headline, why
+
+OUTCOME = "outcome.toml"
+SCHEMA = "outcome/1"
+
+
+def outcome(record: dict[str, Any]) -> str:
+    """The outcome as TOML, from the content of ``record.json`` and from nothing else; what is unknown has no key."""
+    held, section, predicted = record["registration"], record["decision"], record["prediction"]
+    parts = [
+        _table(
+            None,
+            {
+                "schema": SCHEMA,
+                "study": record["study"]["name"],
+                "registration": held["id"],
+                "registration_sha256": held["sha256"],
+                "record": record["record_id"],
+                "created": record["created"],
+                "status": record["status"],
+            },
+        )
+    ]
+    arms = [name for name in held["arm_order"] if headline(record, name)]
+    decided = {one["arm"]: one for one in section["arms"]}
+    parts += [_table("[[arms]]", _arm(record, name, decided.get(name))) for name in arms]
+    if predicted["registered"]:
+        parts.append(_table("[prediction]", _prediction(predicted)))
+    return "\n".join(parts)
+
+
+def _arm(record: dict[str, Any], arm: str, decided: dict[str, Any] | None) -> dict[str, Any]:
+    measured = headline(record, arm)
+    entry = {"arm": arm, "reference": measured["denominator"]}
+    if decided is None:
+        entry["why"] = record["decision"]["reason"]
+    else:
+        entry |= {"decision": decided["decision"], "why": why(decided)}
+        entry |= {key: decided[key] for key in ("speed", "curves", "parity")}
+    keys = ("factor", "low", "high", "confidence", "label", "window", "unit")
+    return {**entry, **{key: measured.get(key) for key in keys}, "blocks": len(measured["pairs"])}
+
+
+def _prediction(predicted: dict[str, Any]) -> dict[str, Any]:
+    low, high = predicted.get("interval") or (None, None)
+    return {
+        "verdict": predicted["verdict"],
+        "arm": predicted["arm"],
+        "quantity": predicted["quantity"],
+        "predicted": predicted["value"],
+        "predicted_low": predicted["low"],
+        "predicted_high": predicted["high"],
+        "measured": predicted["measured"],
+        "measured_low": low,
+        "measured_high": high,
+        "measured_over_predicted": predicted["ratio"],
+    }
+
+
+def _table(header: str | None, values: dict[str, Any]) -> str:
+    lines = [] if header is None else [header]
+    lines += [f"{key} = {_value(value)}" for key, value in values.items() if value is not None]
+    return "\n".join(lines) + "\n"
+
+
+def _value(value: str | float | bool) -> str:
+    """A TOML value. A JSON string is a TOML one but for DEL, which TOML wants escaped; finite floats are alike."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False).replace("\x7f", "\\u007f")

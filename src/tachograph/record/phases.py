@@ -1,0 +1,74 @@
+"""The phase table of an iteration, and what could still be won by working on which part."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tachograph.record.markdown import percent, significant, table, text
+
+Record = dict[str, Any]
+
+
+def phases(record: Record) -> str:
+    """Mean seconds and share of every phase, arm beside arm; the check by Amdahl's law; the ceilings."""
+    section = record["phases"]
+    parts = [_table(record)] if section["arms"] else [f"There is no phase table: {text(section['reason'])}."]
+    parts += [
+        f"**{text(arm)}**: {text(warning)}." for arm, one in section["arms"].items() for warning in one["warnings"]
+    ]
+    parts += [_check(one) for one in section["checks"]]
+    parts += [_ceilings(record, whole) for whole in ("step", "iteration")]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _table(record: Record) -> str:
+    arms = {name: record["phases"]["arms"][name] for name in record["registration"]["arm_order"]}
+    first = next(iter(arms.values()))
+    headers = ["phase"]
+    for arm in arms:
+        headers += [f"{text(arm)} s/iteration", "share"]
+    rows = []
+    for row in first["rows"]:
+        inside = f" (in {text(row['parent'])})" if row["parent"] else " (nested)" if row["nested"] else ""
+        cells = [text(row["phase"]) + inside]
+        for one in arms.values():
+            own = next(other for other in one["rows"] if other["phase"] == row["phase"])
+            cells += [significant(own["seconds"]), percent(own["share"])]
+        rows.append(cells)
+    total = ["**iteration**"]
+    for one in arms.values():
+        total += [f"**{significant(one['seconds'])}**", ""]
+    counted = ", ".join(f"{one['iterations']} ({text(arm)})" for arm, one in arms.items())
+    return (
+        f"Means over the iterations after warm-up of all runs: {counted}. By the trainer's own timers, without "
+        "brackets.\n\n" + table(headers, [*rows, total], right=range(1, len(headers)))
+    )
+
+
+def _check(one: dict[str, Any]) -> str:
+    judgement = "**more than 5 % apart**: the phases do not explain it" if one["flagged"] else "they agree within 5 %"
+    return (
+        f"Amdahl's law on the phases of the reference predicts {one['predicted']:.2f}x for the iteration of "
+        f"{text(one['arm'])}, measured {one['measured']:.2f}x ({one['gap']:+.1%}): {judgement}."
+    )
+
+
+def _ceilings(record: Record, whole: str) -> str:
+    """Parts by what they could still give; where no work pays is said, too."""
+    found = {one["arm"]: one["rows"] for one in record["ceilings"] if one["whole"] == whole}
+    rows = [
+        [
+            text(arm),
+            text(row["part"]),
+            percent(row["share"]),
+            "no limit" if row["ceiling"] is None else f"{row['ceiling']:.2f}x",
+            "yes" if row["pays"] else "no",
+        ]
+        for arm in record["registration"]["arm_order"]
+        for row in found.get(arm, [])
+    ]
+    if not rows:
+        return ""
+    what = "stage" if whole == "step" else "phase"
+    headers = ["arm", what, f"share of the {whole}", f"{whole} at most", "worth work (5 %)"]
+    return f"What could still be won, were a {what} to take no time at all:\n\n" + table(headers, rows, right=(2, 3))

@@ -1,0 +1,114 @@
+"""The phase table of a real study against sums made by hand, and what Amdahl's law leaves to be won."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tachograph.analysis.phases import ceilings, phases
+from tachograph.analysis.sealed import SealedStudy, read_sealed
+from tachograph.analysis.study import sections
+from tachograph.models.trainer import Phase
+from tachograph.record.phases import phases as page
+from tachograph.study.layout import StudyFolder
+
+
+@pytest.fixture(scope="module")
+def sealed(executed: Path) -> SealedStudy:
+    return read_sealed(StudyFolder(executed / "results/stub"))
+
+
+@pytest.fixture(scope="module")
+def analysis(sealed: SealedStudy) -> dict[str, Any]:
+    return sections(sealed)
+
+
+def mean_of(root: Path, arm: str, column: str) -> float:
+    """Mean of a column over iterations 2 to 8 of both runs of an arm, read without the engine."""
+    values = []
+    for seed in (0, 1):
+        path = root / f"results/stub/attempts/run-{arm}-seed{seed}/001/history.jsonl"
+        values += [json.loads(line)[column] for line in path.read_text().splitlines()[1:]]
+    assert len(values) == 14
+    return sum(values) / 14
+
+
+@pytest.mark.parametrize("arm", ["reference", "fast"])
+def test_phases_are_means_after_warmup(executed: Path, analysis: dict[str, Any], arm: str) -> None:
+    """Seconds and share of each phase are the means over the retained iterations of all runs of the arm."""
+    found = analysis["phases"]["arms"][arm]
+    whole = mean_of(executed, arm, "iteration_seconds")
+    assert found["seconds"] == pytest.approx(whole)
+    assert [row["phase"] for row in found["rows"]] == ["collection", "move update"]
+    for row, column in zip(found["rows"], ("collection_seconds", "move_update_seconds"), strict=True):
+        assert row["seconds"] == pytest.approx(mean_of(executed, arm, column))
+        assert row["share"] == pytest.approx(mean_of(executed, arm, column) / whole)
+
+
+def test_phases_explain_the_factor_of_the_iteration(executed: Path, analysis: dict[str, Any]) -> None:
+    """Amdahl's law: 1 / Σ share/factor over the phases, the rest unchanged, by hand from the histories."""
+    check = analysis["phases"]["checks"][0]
+    whole, kept = mean_of(executed, "reference", "iteration_seconds"), 0.0
+    for column in ("collection_seconds", "move_update_seconds"):
+        kept += mean_of(executed, "fast", column) - mean_of(executed, "reference", column)
+    assert check["predicted"] == pytest.approx(whole / (whole + kept))
+    assert check["measured"] == next(
+        one["factor"] for one in analysis["factors"] if (one["quantity"], one["kind"]) == ("iteration", "retained")
+    )
+
+
+def test_ceilings_are_ranked_by_amdahl(analysis: dict[str, Any]) -> None:
+    """Each ceiling is 1 / (1 - share), the largest first; a part below 1 - 1/1.05 = 4.8 % is not worth the work."""
+    assert {(one["arm"], one["whole"]) for one in analysis["ceilings"]} == {
+        (arm, whole) for arm in ("reference", "fast") for whole in ("step", "iteration")
+    }
+    for one in analysis["ceilings"]:
+        shares = [row["share"] for row in one["rows"]]
+        assert shares == sorted(shares, reverse=True)
+        for row in one["rows"]:
+            assert row["ceiling"] == pytest.approx(1 / (1 - max(row["share"], 0)))
+            assert row["pays"] == (row["share"] >= 1 - 1 / 1.05)
+
+
+def test_part_that_is_everything_has_no_limit() -> None:
+    """A phase that fills the iteration: its ceiling is no number, and the page says so."""
+    row = {"phase": "all", "seconds": 1.0, "share": 1.0, "parent": None, "nested": False}
+    section = {"arms": {"only": {"rows": [row]}}}
+    found = ceilings({"arms": {}, "rows": []}, section)
+    assert found[0]["rows"][0]["ceiling"] is None
+    assert found[0]["rows"][0]["pays"] is True
+
+
+def test_nested_timer_that_nobody_declared_is_found(sealed: SealedStudy) -> None:
+    """A third timer that runs inside the update: the sum exceeds the iteration, it is named and not ranked."""
+    trainer = sealed.trainer
+    declared = [*trainer.history.phases, Phase(name="inner", column="inner_seconds")]
+    history = trainer.history.model_copy(update={"phases": declared})
+    runs = {}
+    for key, run in sealed.runs.items():
+        if run.history is not None:
+            durations = {**run.history.durations, "inner": run.history.durations["move update"] * 0.7}
+            run = replace(run, history=replace(run.history, durations=durations))
+        runs[key] = run
+    changed = replace(sealed, runs=runs, trainer=trainer.model_copy(update={"history": history}))
+    found = phases(changed, [])
+    for one in found["arms"].values():
+        assert one["nested"] == ["inner"]
+        assert "too much: inner must lie inside other timers" in one["warnings"][0]
+    ranked = ceilings({"arms": {}, "rows": []}, found)
+    assert all(row["part"] != "inner" for one in ranked for row in one["rows"])
+
+
+def test_trainer_without_phases_has_no_table(sealed: SealedStudy, analysis: dict[str, Any]) -> None:
+    """No phase is declared: the page says that there is no table and why, and ranks the stages alone."""
+    history = sealed.trainer.history.model_copy(update={"phases": []})
+    found = phases(replace(sealed, trainer=sealed.trainer.model_copy(update={"history": history})), [])
+    assert "declares no phase" in found["reason"]
+    left = {**analysis, "phases": found, "ceilings": ceilings(analysis["stages"], found)}
+    assert "There is no phase table" in page(left)
+    assert "share of the step" in page(left)
+    assert "share of the iteration" not in page(left)
