@@ -24,9 +24,7 @@ from armies.variants import (
     action_cells,
 )  # fmt: skip
 
-pytestmark = pytest.mark.skipif(
-    bool(config.DISABLE_JIT), reason="a network in plain Python loops takes minutes"
-)
+pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="a network in plain Python loops takes minutes")
 
 
 def test_wilson_interval_of_published_examples():

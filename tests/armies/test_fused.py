@@ -20,9 +20,7 @@ from armies.paths import path_named
 from armies.presets import PRESETS, NetworkConfig
 from armies.variants import VARIANTS
 
-pytestmark = pytest.mark.skipif(
-    bool(config.DISABLE_JIT), reason="a network in plain Python loops takes minutes"
-)
+pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="a network in plain Python loops takes minutes")
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,7 @@ from armies import parity as module
 from armies.parity import ARMS, parity
 from armies.presets import PRESETS
 
-pytestmark = pytest.mark.skipif(
-    bool(config.DISABLE_JIT), reason="a network in plain Python loops takes minutes"
-)
+pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="a network in plain Python loops takes minutes")
 
 
 def by_tensor(result, name):
