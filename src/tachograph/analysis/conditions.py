@@ -171,7 +171,10 @@ def reservations(analysis: dict[str, Any]) -> list[str]:
         "other programs used the GPU": [run["run"] for run in blocks if _gpu(run) == "contaminated"],
         "whether other programs used the GPU is unknown": [run["run"] for run in blocks if _gpu(run) == "unknown"],
     }
-    found += [f"{what} during {', '.join(keys)}" for what, keys in disturbed.items() if keys]
+    for what, keys in disturbed.items():
+        if keys:
+            every = len(keys) == len(blocks)
+            found.append(f"{what} during {'every run of the blocks' if every else ', '.join(keys)}")
     found += analysis["order"]["block_deviations"]
     if analysis["placebo"].get("cap"):
         found.append(analysis["placebo"]["cap"])
