@@ -153,33 +153,46 @@ def _one_off(sealed: SealedStudy, run: SealedRun) -> OneOff | None:
         return None
 
 
-def reservations(analysis: dict[str, Any]) -> list[str]:
-    """Sentences that speak against relying on the factors; with any of them they are provisional (3.1, 3.3, 3.4)."""
-    found = [
-        f"preflight: {one['check']} ({one['arm']}): {one['verdict']}"
-        for one in analysis["preflight"]["checks"]
-        if one["verdict"] != "PASS"
-    ]
-    found += [f"{one['run']}: {one['outcome']}" for one in analysis["steadiness"]["runs"] if _shaky(one)]
-    found += [
-        f"mean of arm {arm}: {one['outcome']}" for arm, one in analysis["steadiness"]["arms"].items() if _shaky(one)
-    ]
+def reservations(analysis: dict[str, Any]) -> list[Row]:
+    """What speaks against relying on the factors, which are then provisional (3.1, 3.3, 3.4): ``{"arm", "sentence"}``.
+
+    ``arm`` is the one arm whose factor is concerned, None where all are, as for everything about the reference.
+    """
+    reference = analysis["registration"]["design"]["reference"]
+    found: list[Row] = []
+
+    def say(sentence: str, arm: str | None = None) -> None:
+        found.append({"arm": None if arm == reference else arm, "sentence": sentence})
+
+    for check in analysis["preflight"]["checks"]:
+        if check["verdict"] != "PASS":
+            say(f"preflight: {check['check']} ({check['arm']}): {check['verdict']}", check["arm"])
+    for one in analysis["steadiness"]["runs"]:
+        if _shaky(one):
+            say(f"{one['run']}: {one['outcome']}", one["arm"])
+    for arm, one in analysis["steadiness"]["arms"].items():
+        if _shaky(one):
+            say(f"mean of arm {arm}: {one['outcome']}", arm)
     blocks = [run for run in analysis["runs"] if run["role"] == "run"]
     disturbed = {
-        "other programs kept the processors busy": [run["run"] for run in blocks if _busy(run) is True],
-        "what other programs did is unknown": [run["run"] for run in blocks if _busy(run) is None],
-        "other programs used the GPU": [run["run"] for run in blocks if _gpu(run) == "contaminated"],
-        "whether other programs used the GPU is unknown": [run["run"] for run in blocks if _gpu(run) == "unknown"],
+        "other programs kept the processors busy": [run for run in blocks if _busy(run) is True],
+        "what other programs did is unknown": [run for run in blocks if _busy(run) is None],
+        "other programs used the GPU": [run for run in blocks if _gpu(run) == "contaminated"],
+        "whether other programs used the GPU is unknown": [run for run in blocks if _gpu(run) == "unknown"],
     }
-    found += [f"{what} during {', '.join(keys)}" for what, keys in disturbed.items() if keys]
-    found += analysis["order"]["block_deviations"]
+    for what, runs in disturbed.items():
+        arms = dict.fromkeys(run["arm"] for run in runs)
+        for arm in [None] if reference in arms else arms:
+            keys = [run["run"] for run in runs if arm in (None, run["arm"])]
+            every = len(keys) == len(blocks)
+            say(f"{what} during {'every run of the blocks' if every else ', '.join(keys)}", arm)
+    for sentence in analysis["order"]["block_deviations"]:
+        say(sentence)
     if analysis["placebo"].get("cap"):
-        found.append(analysis["placebo"]["cap"])
-    found += [
-        f"drift of {one['total']:+.1%} over the session ({one['arm']})"
-        for one in analysis["drift"]
-        if one.get("flagged")
-    ]
+        say(analysis["placebo"]["cap"])
+    for one in analysis["drift"]:
+        if one.get("flagged"):
+            say(f"drift of {one['total']:+.1%} over the session ({one['arm']})", one["arm"])
     return found
 
 

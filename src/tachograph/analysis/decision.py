@@ -60,7 +60,8 @@ def _speed(rule: DecisionRule, analysis: dict[str, Any], arm: str) -> SpeedJudge
     factor: Judged[Factor] = Judged(None, one.get("reason"))
     if one["factor"] is not None:
         factor = Judged(Factor(**{field.name: one[field.name] for field in fields(Factor)}), None)
-    return speed_verdict(factor, rule.minimum_effect, analysis["reservations"], analysis["steadiness"]["headline"])
+    caps = [one["sentence"] for one in analysis["reservations"] if one["arm"] in (None, arm)]
+    return speed_verdict(factor, rule.minimum_effect, caps, analysis["steadiness"]["headline"])
 
 
 def _curve(analysis: dict[str, Any], arm: str) -> CurveVerdict:

@@ -66,7 +66,7 @@ def _row(record: Record, one: dict[str, Any]) -> list[str]:
     measured = headline(record, one["arm"])
     interval = factor(measured.get("factor"), measured.get("low"), measured.get("high"))
     words = [f"**{one['decision']}**", interval, one["speed"], one["curves"], one["parity"]]
-    return [text(one["arm"]), *words, text(why(one))]
+    return [text(one["arm"]), *words, text("; ".join([one["sentence"], *one["failures"]]))]
 
 
 def headline(record: Record, arm: str) -> dict[str, Any]:

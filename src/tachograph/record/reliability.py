@@ -11,7 +11,7 @@ Record = dict[str, Any]
 
 def reliability(record: Record) -> str:
     """The section; reservations first."""
-    against = "\n".join(f"- {text(one)}" for one in record["reservations"])
+    against = "\n".join(f"- {text(one['sentence'])}" for one in record["reservations"])
     verdict = "None of the conditions below speaks against it, nor do the order of the runs and the load of the host."
     if against:
         verdict = f"What speaks against it, so that the factors are PROVISIONAL:\n\n{against}"

@@ -14,6 +14,7 @@ from tachograph_study import execute_study, lay_out
 
 from tachograph.analysis import decision as module
 from tachograph.analysis import verdicts
+from tachograph.analysis.conditions import reservations
 from tachograph.analysis.decision import decision
 from tachograph.analysis.sealed import SealedStudy, read_sealed
 from tachograph.analysis.study import sections
@@ -60,7 +61,9 @@ def spoil_parity(analysis: dict[str, Any]) -> None:
         (lambda a: headline(a).update(low=1.0), "HOLD", "UNRESOLVED"),
         (lambda a: headline(a).update(low=None, high=None), "HOLD", "UNRESOLVED"),
         (lambda a: headline(a).update(factor=None, reason="no run counts"), "HOLD", "NO VERDICT"),
-        (lambda a: a["reservations"].append("drift of +9 %"), "HOLD", "PROVISIONAL"),
+        (lambda a: a["reservations"].append({"arm": None, "sentence": "drift of +9 %"}), "HOLD", "PROVISIONAL"),
+        (lambda a: a["reservations"].append({"arm": "fast", "sentence": "slowdown"}), "HOLD", "PROVISIONAL"),
+        (lambda a: a["reservations"].append({"arm": "third", "sentence": "slowdown"}), "ADOPT", "in one session"),
         (lambda a: a["steadiness"].update(headline=False), "HOLD", "NO VERDICT"),
         (lambda a: a["curve_verdicts"][0].update(verdict="NOT MATCHED"), "REJECT", "NOT MATCHED"),
         (lambda a: a["curve_verdicts"][0].update(verdict="NO VERDICT"), "HOLD", "NO VERDICT"),
@@ -179,3 +182,24 @@ def test_arm_whose_run_fails_a_gate_is_invalid_and_rejected(tmp_path: Path) -> N
     assert "run-fast-seed1" in found["curve_verdicts"][0]["sentence"]
     assert found["decision"]["arms"][0]["decision"] == "REJECT"
     assert [pair["seed"] for pair in headline(found)["pairs"]] == [0]
+
+
+def test_reservations_name_the_arm_that_they_concern(judged: dict[str, Any]) -> None:
+    """What disturbs the reference concerns every factor; what disturbs one other arm concerns that arm alone."""
+    quiet = copy.deepcopy(judged)
+    for run in quiet["runs"]:
+        run["host"]["quantities"]["cpu_foreign"] = {"mean": 0.0}
+        run["host"]["gpu_processes"]["status"] = "clean"
+    for one in (*quiet["steadiness"]["runs"], *quiet["steadiness"]["arms"].values()):
+        one["outcome"] = "steady"
+    quiet["order"]["block_deviations"], quiet["placebo"], quiet["drift"] = [], {}, []
+    assert reservations(quiet) == []
+    runs = {run["run"]: run for run in quiet["runs"]}
+    runs["run-fast-seed1"]["host"]["quantities"]["cpu_foreign"]["mean"] = 1.5
+    busy = "other programs kept the processors busy during "
+    assert reservations(quiet) == [{"arm": "fast", "sentence": f"{busy}run-fast-seed1"}]
+    runs["run-reference-seed0"]["host"]["quantities"]["cpu_foreign"]["mean"] = 1.5
+    assert reservations(quiet) == [{"arm": None, "sentence": f"{busy}run-reference-seed0, run-fast-seed1"}]
+    for one in quiet["steadiness"]["runs"]:
+        one["outcome"] = "slowdown" if one["run"] == "run-reference-seed1" else "steady"
+    assert reservations(quiet)[0] == {"arm": None, "sentence": "run-reference-seed1: slowdown"}
