@@ -1,1 +1,6 @@
-"""Armies: a Stratego-like game and its self-play trainer, after the public line of arXiv 2511.07312."""
+"""Armies: a two-player board game of hidden ranks and its self-play trainer.
+
+Rules and learning follow the public research line of arXiv 2511.07312. One transition can be followed through
+the modules in this order: ``engine`` (the game) → ``collect`` (play) → ``advantage`` (what was it worth) →
+``update`` (learn), with ``network`` in the middle and ``train`` as the loop around them.
+"""

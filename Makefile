@@ -1,0 +1,32 @@
+# make study: the environment, then the quickstart study, then where its record is.
+# make test:  the environment, then the tests (under 10 minutes on 2 cores).
+
+SHELL := /bin/bash
+BIN := $(if $(VIRTUAL_ENV),$(VIRTUAL_ENV),$(CURDIR)/.venv)/bin
+CORES ?= all
+
+.PHONY: study test test-all check bench environment environment-dev
+
+study: environment
+	$(BIN)/snakemake --cores $(CORES) --resources gpu=1
+	@echo "The record is in results/quickstart/record/record.md"
+
+test: environment-dev
+	$(BIN)/python -m pytest -m "not slow"
+
+test-all: environment-dev
+	$(BIN)/python -m pytest
+
+check: environment-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/snakemake --lint
+
+environment:
+	@envs/install.sh
+
+environment-dev:
+	@envs/install.sh dev

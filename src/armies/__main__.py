@@ -1,0 +1,5 @@
+import sys
+
+from armies.cli import main
+
+sys.exit(main())

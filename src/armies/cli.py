@@ -1,0 +1,136 @@
+"""The command line: ``python -m armies COMMAND``. Bad input is one sentence and exit code 2.
+
+torch is imported by the commands, after :func:`armies.paths.prepare_environment`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from armies.errors import ArmiesError, NonFiniteTrainingError
+from armies.paths import VARIABLE, CollectPath, path_from_environment, path_named, prepare_environment
+from armies.presets import PRESETS, preset_named
+
+EXIT_BAD_INPUT = 2
+EXIT_NOT_FINITE = 3
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = build_parser().parse_args(arguments)
+    try:
+        command: Callable[[argparse.Namespace], None] = options.command
+        command(options)
+    except ArmiesError as error:
+        print(f"armies: error: {error}", file=sys.stderr)
+        return EXIT_BAD_INPUT
+    except NonFiniteTrainingError as error:
+        print(f"armies: error: {error}", file=sys.stderr)
+        return EXIT_NOT_FINITE
+    return 0
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="armies", description="Self-play training of the game of armies.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    train = _command(commands, "train", _train, "train from scratch or go on with --resume")
+    train.add_argument("--iterations", type=_positive, required=True, help="iterations in all")
+    train.add_argument("--out", type=Path, required=True, help="folder of history.jsonl and checkpoint.pt")
+    train.add_argument("--resume", action="store_true", help="continue the training in --out")
+    _device_options(train, path=True)
+
+    profile = _command(commands, "profile", _profile, "time the stages of a collection step")
+    profile.add_argument("--steps", type=_positive, default=202, help="plies of every game (default: 202)")
+    profile.add_argument("--out", type=Path, required=True, help="file to write (JSON)")
+    _device_options(profile, path=True)
+
+    engine = _command(commands, "engine", _engine, "time the engine alone")
+    engine.add_argument("--out", type=Path, required=True, help="file to write (JSON)")
+    return parser
+
+
+def _command(
+    commands: Any, name: str, function: Callable[[argparse.Namespace], None], help_text: str
+) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=help_text, description=help_text)
+    parser.set_defaults(command=function)
+    parser.add_argument("--preset", default="small", help=f"{', '.join(PRESETS)} (default: small)")
+    return parser
+
+
+def _device_options(parser: argparse.ArgumentParser, path: bool) -> None:
+    parser.add_argument("--device", default="cpu", help="cpu or cuda:N, on CUDA and ROCm (default: cpu)")
+    parser.add_argument("--seed", type=int, default=0, help="default: 0")
+    if path:
+        parser.add_argument("--path", help=f"how to compute (default: ${VARIABLE}, then fast)")
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected a whole number of at least 1")
+    return int(text)
+
+
+def _path(options: argparse.Namespace) -> CollectPath:
+    path = path_from_environment() if options.path is None else path_named(options.path)
+    prepare_environment(path)
+    return path
+
+
+def _train(options: argparse.Namespace) -> None:
+    preset, path = preset_named(options.preset), _path(options)
+    from armies.train import train
+
+    def report(row: dict[str, Any]) -> None:
+        rate = row["steps"] / row["collection_seconds"]
+        print(
+            f"iteration {row['iteration']}/{options.iterations}  {row['iteration_seconds']:.2f} s  "
+            f"{rate:,.0f} steps/s in collection  kept {row['kept']}  games {row['games_finished']}",
+            flush=True,
+        )
+
+    train(preset, path, options.iterations, options.out, options.seed, options.device, options.resume, report)
+
+
+def _profile(options: argparse.Namespace) -> None:
+    preset, path = preset_named(options.preset), _path(options)
+    if path.plain:
+        raise ArmiesError("path plain has no stages to time, expected reference, fast or steps of it")
+    check_writable(options.out)
+    from armies.profile import profile
+
+    write_json(options.out, profile(preset, path, options.steps, options.device, options.seed))
+
+
+def _engine(options: argparse.Namespace) -> None:
+    preset = preset_named(options.preset)
+    check_writable(options.out)
+    import numba
+
+    from armies.engine_alone import engine_alone
+
+    result = engine_alone(preset.board, preset.games, preset.steps, numba.get_num_threads())
+    write_json(options.out, {**result, "preset": preset.name})
+
+
+def check_writable(path: Path) -> None:
+    """Raise :class:`ArmiesError` now rather than after the measurement if ``path`` cannot be written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ArmiesError(f"{path.parent} cannot be made: {error.strerror}") from None
+    if path.is_dir() or not os.access(path.parent, os.W_OK):
+        raise ArmiesError(f"{path} cannot be written, expected a file in a writable folder")
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write strict JSON, complete or not at all."""
+    temporary = path.with_name(path.name + ".part")
+    temporary.write_text(json.dumps(content, allow_nan=False, indent=1) + "\n")
+    os.replace(temporary, path)

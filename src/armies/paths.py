@@ -1,0 +1,105 @@
+"""Which way the trainer computes: the reference path, the fast path, and each step between them.
+
+Every path computes the same function. They differ in how, so that a study can attribute a factor to each
+step. ``ARMIES_COLLECT_PATH`` names the path:
+
+* ``reference``: the loop as it was: math attention, bf16 collection, planes, the head over all actions;
+* ``plain``: the same numbers from a straight loop without any choice in it, to prove the one above against;
+* ``fast``: all steps of :data:`STEPS`;
+* some of the steps, joined by ``+``: ``flash``, ``flash+fp32``, ``flash+fp32+legal`` …
+
+Imports no torch: one variable must be set before torch is imported (see :func:`prepare_environment`).
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from armies.errors import ArmiesError
+
+VARIABLE = "ARMIES_COLLECT_PATH"
+
+STEPS = {
+    "flash": "flash attention instead of the math one, in collection and update",
+    "fp32": "collection in fp32 instead of bf16 (on a CPU bf16 gains nothing once attention is fast)",
+    "legal": "policy head, sampling and loss on the legal moves only",
+    "table": "cells enter by a table look-up of their code instead of a product with their planes",
+    "rows": "the last block computes the value token, legal sources and legal targets only (needs legal)",
+    "lean": "advantages are filtered first; the old policy is recomputed for kept transitions only",
+}
+
+
+@dataclass(frozen=True)
+class CollectPath:
+    """What a path does. ``name`` is canonical: the steps in the order of :data:`STEPS`."""
+
+    name: str
+    steps: frozenset[str]
+    plain: bool = False
+
+    @property
+    def attention(self) -> str:
+        return "flash" if "flash" in self.steps else "math"
+
+    @property
+    def dtype(self) -> str:
+        """Number format of the network while it collects; the update is always in float32."""
+        return "float32" if "fp32" in self.steps else "bfloat16"
+
+    @property
+    def legal(self) -> bool:
+        return "legal" in self.steps
+
+    @property
+    def table(self) -> bool:
+        return "table" in self.steps
+
+    @property
+    def rows(self) -> bool:
+        return "rows" in self.steps
+
+    @property
+    def lean(self) -> bool:
+        return "lean" in self.steps
+
+
+def path_named(name: str) -> CollectPath:
+    """The path ``name``; :class:`ArmiesError` when it is not one or its steps do not fit together."""
+    if name in ("reference", "plain"):
+        return CollectPath(name, frozenset(), plain=name == "plain")
+    if name == "fast":
+        return CollectPath(name, frozenset(STEPS))
+    steps = name.split("+")
+    for step in steps:
+        if step not in STEPS:
+            raise ArmiesError(
+                f"path is {name!r}, expected reference, plain, fast "
+                f"or steps joined by '+' out of {', '.join(STEPS)}"
+            )
+    if len(set(steps)) < len(steps):
+        raise ArmiesError(f"path {name!r} names a step twice, expected each once")
+    if "rows" in steps and "legal" not in steps:
+        raise ArmiesError(f"path {name!r} has rows without legal, expected legal+rows")
+    return CollectPath("+".join(step for step in STEPS if step in steps), frozenset(steps))
+
+
+def path_from_environment(default: str = "fast") -> CollectPath:
+    """The path that ``ARMIES_COLLECT_PATH`` names, else ``default``."""
+    name = os.environ.get(VARIABLE) or default
+    try:
+        return path_named(name)
+    except ArmiesError as error:
+        if VARIABLE in os.environ:
+            raise ArmiesError(f"environment variable {VARIABLE}: {error}") from None
+        raise
+
+
+def prepare_environment(path: CollectPath) -> None:
+    """Set what torch reads once, at its import. Call it before the first import of torch.
+
+    On ROCm flash attention of the gfx11 family hides behind ``TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL``;
+    without it the fast path would fall back to math attention. CUDA and CPU builds ignore the variable.
+    """
+    if path.attention == "flash":
+        os.environ.setdefault("TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL", "1")

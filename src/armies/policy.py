@@ -1,0 +1,48 @@
+"""The move network as a path computes it: observations and legal moves in, policy and value out."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from armies.network import MoveNetwork
+from armies.paths import CollectPath
+
+
+def forward(
+    network: MoveNetwork, path: CollectPath, observation: tuple[Tensor, Tensor], legal: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Policy logits and value logits [B, 3], in the number format of ``network``.
+
+    ``observation``: planes [B, PLANES, cells] (codes [B, cells, 2] with a table path) and a summary.
+    ``legal``: bool mask [B, A], policy logits [B, A] with illegal actions not masked yet; with a
+    path that has ``legal`` it is a list of actions int64 [B, L] padded with -1, and the logits are [B, L].
+    """
+    tokens = network.embed_codes(*observation) if path.table else network.embed_planes(*observation)
+    if path.legal:
+        return network.legal_actions(tokens, network.legal_moves(legal), path.rows)
+    return network.all_actions(tokens)
+
+
+def is_legal(legal: Tensor) -> Tensor:
+    """Which columns of a policy row are legal moves, bool: the mask itself, or where a list is not padded."""
+    return legal if legal.dtype == torch.bool else legal >= 0
+
+
+def log_probabilities(logits: Tensor, legal: Tensor) -> Tensor:
+    """log softmax over the legal columns in float32, -inf elsewhere; shapes as in :func:`forward`."""
+    return logits.float().masked_fill(~is_legal(legal), -math.inf).log_softmax(-1)
+
+
+def sample(log_probs: Tensor, path: CollectPath, generator: torch.Generator) -> Tensor:
+    """One column per row, drawn from the policy: int64 [B].
+
+    Over all actions by ``multinomial``. On lists by the Gumbel argmax: with exponential E,
+    argmax(log p - log E) is a draw from p.
+    """
+    if path.legal:
+        noise = torch.empty_like(log_probs).exponential_(generator=generator)
+        return (log_probs - noise.log()).argmax(-1)
+    return torch.multinomial(log_probs.exp(), 1, generator=generator).squeeze(1)

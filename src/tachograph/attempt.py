@@ -1,0 +1,200 @@
+"""One attempt at a planned run: made under the lease, kept whatever becomes of it, sealed when it ends."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from tachograph import __version__
+from tachograph.environment import recorded, run_environment
+from tachograph.errors import TachographError
+from tachograph.files import sha256_file, write_json
+from tachograph.fingerprint import module_folder
+from tachograph.gitstate import git_state
+from tachograph.host import HostSampler
+from tachograph.judging import Judgement, judge
+from tachograph.layout import StudyFolder
+from tachograph.lease import Lease
+from tachograph.ledger import Ledger
+from tachograph.models import Trainer
+from tachograph.planning import PlannedRun, resolve_command
+from tachograph.processes import boot_id, own_start_ticks
+from tachograph.progress import Progress
+from tachograph.supervise import Outcome, supervise
+
+LOG = "trainer.log"
+RUN = "run.json"
+
+
+@dataclass(frozen=True)
+class MadeAttempt:
+    """What is left of an attempt: its number, how it ended, whether it is valid, and the seal of its files."""
+
+    number: int
+    outcome: Outcome
+    judgement: Judgement
+    files: dict[str, str]
+
+    @property
+    def sentence(self) -> str:
+        """How it went, for people."""
+        if self.judgement.validity == "valid":
+            return "finished"
+        return f"{self.outcome.status}: {self.judgement.reason}"
+
+
+def own_process() -> dict[str, Any]:
+    """This process, told apart from a later one with the same number."""
+    return {"pid": os.getpid(), "start_ticks": own_start_ticks(), "boot_id": boot_id(), "host": socket.gethostname()}
+
+
+def make_attempt(
+    planned: PlannedRun,
+    trainer: Trainer,
+    folder: StudyFolder,
+    lease: Lease,
+    root: Path,
+    say: Callable[[str], None],
+) -> MadeAttempt:
+    """Run the trainer once under ``lease`` and seal what it wrote. The ledger gets a line before and one after."""
+    ledger = Ledger(folder.ledger)
+    number, place = _next_folder(folder.attempts / planned.key)
+    ledger.append(
+        "started",
+        run=planned.key,
+        attempt=number,
+        identity=planned.identity,
+        process=own_process(),
+        block=planned.block,
+    )
+    out = place if planned.trains else place / Path(planned.target).name
+    command = resolve_command(planned, out=str(out), device=lease.device.name)
+    environment = run_environment(planned, folder.path.parent.resolve() / ".kernels")
+    result = place / trainer.history.file if planned.trains else out
+    sampler = HostSampler(lease.device)
+    progress = Progress(planned, trainer.history, result, say) if planned.trains else None
+
+    def tick(_: int) -> None:
+        sampler.tick()
+        if progress:
+            progress()
+
+    sampler.start()
+    outcome = supervise(
+        command,
+        lease=lease,
+        cwd=root,
+        env=environment,
+        log_path=place / LOG,
+        max_hold_s=planned.max_hold_seconds,
+        on_tick=tick,
+    )
+    host = sampler.stop()
+    if progress:
+        progress()
+    judgement = judge(planned, trainer, result, outcome.status, _reason(outcome, place / LOG))
+    facts = {
+        "schema": "run/1",
+        "generator": {"name": "tachograph", "version": __version__},
+        "study": planned.study,
+        "run": planned.as_dict(),
+        "attempt": number,
+        "command": command,
+        "working_directory": str(root),
+        "environment": recorded(environment, planned),
+        "device": asdict(lease.device),
+        "code": {"fingerprint": planned.code, "git": _trainer_git(trainer, root)},
+        "process": own_process(),
+        "outcome": outcome.as_record(),
+        "lease": lease.as_record(),
+        "host": host,
+        "validity": judgement.validity,
+        "reason": judgement.reason,
+        "checks": judgement.checks,
+        "ingest": judgement.ingest,
+        "result": result.relative_to(place).as_posix(),
+        "files": _seal(place),
+    }
+    write_json(place / RUN, facts)
+    files = {**facts["files"], RUN: sha256_file(place / RUN)}
+    ledger.append(
+        "ended",
+        run=planned.key,
+        attempt=number,
+        status=outcome.status,
+        exit_code=outcome.exit_code,
+        signal=outcome.signal,
+        validity=judgement.validity,
+        reason=judgement.reason,
+        files=files,
+        hold_seconds=time.monotonic() - lease.since_monotonic,
+        wait_seconds=lease.waited_s,
+        started_monotonic=outcome.started_monotonic,
+        ended_monotonic=outcome.ended_monotonic,
+    )
+    return MadeAttempt(number, outcome, judgement, files)
+
+
+def _next_folder(parent: Path) -> tuple[int, Path]:
+    """A new numbered folder; numbers are never used twice."""
+    parent.mkdir(parents=True, exist_ok=True)
+    number = max((int(p.name) for p in parent.iterdir() if p.name.isdigit()), default=0)
+    while True:
+        number += 1
+        try:
+            (parent / f"{number:03d}").mkdir()
+            return number, parent / f"{number:03d}"
+        except FileExistsError:
+            continue
+
+
+def _seal(place: Path) -> dict[str, str]:
+    """SHA-256 of every file of the attempt, by relative path. A link is refused: it could point anywhere."""
+    sealed = {}
+    for path in sorted(place.rglob("*")):
+        if path.is_symlink():
+            raise TachographError(f"{path}: found a symbolic link among the results, expected files")
+        if path.is_file():
+            sealed[path.relative_to(place).as_posix()] = sha256_file(path)
+    return sealed
+
+
+def _reason(outcome: Outcome, log: Path) -> str | None:
+    """Why the trainer did not finish, with its own last words if it failed."""
+    if outcome.status == "finished":
+        return None
+    if outcome.status == "failed":
+        return f"exit code {outcome.exit_code}: {_last_line(log)}"
+    if outcome.status == "killed":
+        return f"killed by {outcome.signal}" + _memory_hint(outcome)
+    if outcome.status == "time_limit":
+        return "held the device for longer than registered and was ended"
+    return f"interrupted by {outcome.signal}" if outcome.signal else "interrupted"
+
+
+def _memory_hint(outcome: Outcome) -> str:
+    return " (was it out of memory? see dmesg)" if outcome.signal == "SIGKILL" else ""
+
+
+def _last_line(log: Path) -> str:
+    try:
+        with log.open("rb") as stream:
+            stream.seek(max(0, log.stat().st_size - 4096))
+            lines = stream.read().decode(errors="replace").split("\n")
+    except OSError:
+        return "no log"
+    return next((line.strip() for line in reversed(lines) if line.strip()), "no output")[:300]
+
+
+def _trainer_git(trainer: Trainer, root: Path) -> dict[str, Any]:
+    """Git state of the repository that the trainer's code lies in."""
+    for module in trainer.code.modules:
+        place = module_folder(module)
+        if place:
+            return git_state(place)
+    return git_state(root)

@@ -1,0 +1,37 @@
+"""The program ``tachograph``: everything around a study that is not a file target of the workflow."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from tachograph import __version__, leasecommand
+from tachograph.commands import amend, discard, plan, restore, status, verify
+from tachograph.errors import TachographError
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The command line with its subcommands."""
+    parser = argparse.ArgumentParser(
+        prog="tachograph", description="Plan, inspect and verify studies; `snakemake` executes them."
+    )
+    parser.add_argument("--version", action="version", version=f"tachograph {__version__}")
+    subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for command in (plan, status, discard, amend, restore, verify, leasecommand):
+        command.add_parser(subparsers)
+    return parser
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one subcommand; an expected error is one line on standard error and its exit code."""
+    arguments = build_parser().parse_args(argv)
+    try:
+        code: int = arguments.function(arguments)
+        return code
+    except TachographError as error:
+        print(f"tachograph: error: {error}", file=sys.stderr)
+        return error.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

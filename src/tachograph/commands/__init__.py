@@ -1,0 +1,1 @@
+"""Subcommands of ``tachograph``, one file each: ``add_parser`` declares it, ``run`` does it."""

@@ -1,0 +1,42 @@
+"""``tachograph amend STUDY --reason …``: put a change of a registered study on record."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from tachograph.errors import TachographError
+from tachograph.opening import open_study
+from tachograph.registration import changes, content, current, read_registration, register
+from tachograph.scripting import configuration
+from tachograph.session import exclusive_session
+from tachograph.state import read_state
+from tachograph.status import write_status
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = subparsers.add_parser("amend", help="put a change of a registered study on record")
+    parser.add_argument("study")
+    parser.add_argument("--reason", required=True)
+    parser.set_defaults(function=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    one = open_study(arguments.study, configuration(), Path.cwd())
+    registration = read_registration(one.folder)
+    if registration is None:
+        raise TachographError(f"study {arguments.study} is not registered yet: edit it freely")
+    if not arguments.reason.strip():
+        raise TachographError("--reason: found nothing, expected why the study changes")
+    held = current(registration)
+    if held["sha256"] == one.digest:
+        raise TachographError(f"study {arguments.study} is as it is registered, so there is nothing to amend")
+    with exclusive_session(one.folder):
+        state = read_state(one.folder)
+        register(one.folder, one.study, one.trainer, one.planned, state, Path.cwd(), arguments.reason)
+        write_status(one.folder)
+    for change in changes(held["content"], content(one.study, one.trainer, one.planned)):
+        print(f"{change['key']}: {change['before']!r} -> {change['after']!r}")
+    known = "known" if state.any_finished else "not yet known"
+    print(f"Amended; the results of finished runs were {known}. Next: snakemake")
+    return 0

@@ -1,0 +1,66 @@
+"""``tachograph discard STUDY ARM SEED --reason …``: take a run out, visibly, so that it is made again."""
+
+from __future__ import annotations
+
+import argparse
+
+from tachograph.errors import TachographError
+from tachograph.layout import StudyFolder
+from tachograph.ledger import Ledger
+from tachograph.opening import RESULTS
+from tachograph.planning import PlannedRun
+from tachograph.recordkeeping import set_record_aside
+from tachograph.registration import current_study, read_registration
+from tachograph.session import exclusive_session
+from tachograph.state import read_state
+from tachograph.status import write_status
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = subparsers.add_parser("discard", help="take a run out, visibly; the next snakemake makes it again")
+    parser.add_argument("study")
+    parser.add_argument("arm")
+    parser.add_argument("seed", type=int)
+    parser.add_argument("--role", default="run", help="run (default), baseline, burnin, aa, profile, parity, preflight")
+    parser.add_argument("--reason", required=True)
+    parser.set_defaults(function=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    folder = StudyFolder(RESULTS / arguments.study)
+    registration = read_registration(folder)
+    if registration is None:
+        raise TachographError(f"{folder.path}: study {arguments.study} was never executed here")
+    if not arguments.reason.strip():
+        raise TachographError("--reason: found nothing, expected why the run does not count")
+    planned = find_planned(current_study(registration)[2], arguments.role, arguments.arm, arguments.seed)
+    with exclusive_session(folder):
+        discard(folder, planned, arguments.reason)
+    print(f"{planned.key} of {arguments.study} is discarded; its attempts are kept. Next: snakemake")
+    return 0
+
+
+def find_planned(planned: list[PlannedRun], role: str, arm: str, seed: int) -> PlannedRun:
+    """The planned run with these names. Raises TachographError naming those there are."""
+    for run in planned:
+        if (run.role, run.arm, run.seed) == (role, arm, seed):
+            return run
+    known = ", ".join(f"{run.arm} {run.seed}" for run in planned if run.role == role) or "none"
+    raise TachographError(f"found {role} {arm} {seed}, expected one of: {known}")
+
+
+def discard(folder: StudyFolder, planned: PlannedRun, reason: str) -> None:
+    """Put the discard on the ledger, withdraw the target and set the standing record aside.
+
+    Raises TachographError if no attempt of the run counts.
+    """
+    counted = read_state(folder).counted(planned)
+    if counted is None:
+        raise TachographError(f"{planned.key}: no attempt counts, so there is nothing to discard")
+    known = set_record_aside(folder, f"{planned.key} is discarded: {reason}")
+    Ledger(folder.ledger).append(
+        "discarded", run=planned.key, attempt=counted.number, reason=reason, numbers_known=known
+    )
+    for name in (planned.target, planned.run_file):
+        (folder.path / name).unlink(missing_ok=True)
+    write_status(folder)

@@ -1,0 +1,84 @@
+"""``tachograph plan STUDY``: what would run, in which order, with which commands, and how long the device is taken."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from pathlib import Path
+
+from tabulate import tabulate
+
+from tachograph.opening import OpenedStudy, open_study
+from tachograph.planning import PlannedRun
+from tachograph.scripting import configuration
+from tachograph.state import StudyState, read_state
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = subparsers.add_parser("plan", help="what would run, in which order, and for how long")
+    parser.add_argument("study")
+    parser.set_defaults(function=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    one = open_study(arguments.study, configuration(), Path.cwd())
+    print(plan_page(one, read_state(one.folder)))
+    return 0
+
+
+def plan_page(one: OpenedStudy, state: StudyState) -> str:
+    """The plan as Markdown: order, state, device time of each run, and the commands it will execute."""
+    rows = []
+    held, limits = 0.0, 0.0
+    for run in one.planned:
+        took = last_hold(run, state)
+        if state.counted(run) is None:
+            held += took or 0.0
+            limits += 0.0 if took is not None else run.max_hold_seconds
+        time = f"{took:.0f} s (last time)" if took is not None else f"at most {run.max_hold_seconds:.0f} s"
+        block = "" if run.block is None else str(run.block + 1)
+        rows.append([run.position + 1, run.key, block, state.run_status(run), time])
+    lines = [
+        f"# {one.study.title}",
+        "",
+        f"Study `{one.study.name}` ({one.study.registration.kind}), on a {one.planned[0].device_kind}, "
+        f"{one.study.threads} CPU thread(s) per run. {one.study.registration.question}",
+        "",
+        tabulate(rows, headers=["order", "run", "block", "state", "device time"], tablefmt="github"),
+        "",
+        _time_sentence(held, limits),
+        "",
+        "Executing a study runs these commands on this machine:",
+        "",
+    ]
+    lines += [f"    {line}" for line in _commands(one.planned)]
+    return "\n".join(lines) + "\n"
+
+
+def last_hold(run: PlannedRun, state: StudyState) -> float | None:
+    """Seconds for which the newest finished attempt of this run held the device, or None."""
+    for attempt in reversed(state.attempts.get(run.key, [])):
+        if attempt.status == "finished" and attempt.hold_seconds is not None:
+            return attempt.hold_seconds
+    return None
+
+
+def _time_sentence(held: float, limits: float) -> str:
+    if not held and not limits:
+        return "Nothing is left to run."
+    parts = []
+    if held:
+        parts.append(f"{held:.0f} s by the ledger")
+    if limits:
+        parts.append(f"at most {limits / 60:.0f} min by the registered limits")
+    return f"What is left takes the device for {' and '.join(parts)}."
+
+
+def _commands(planned: list[PlannedRun]) -> list[str]:
+    """Each distinct command with the environment of its arm, once."""
+    seen: dict[str, None] = {}
+    for run in planned:
+        variables = [f"{name}={shlex.quote(value)}" for name, value in sorted(run.environment.items())]
+        command = [part if part.startswith("{") else shlex.quote(part) for part in run.command]
+        seen[" ".join([*variables, *command])] = None
+    return list(seen)

@@ -1,0 +1,33 @@
+"""``tachograph status [STUDY …]``: what is planned, what counts, what failed and why, what to do next."""
+
+from __future__ import annotations
+
+import argparse
+
+from tachograph.errors import TachographError
+from tachograph.layout import StudyFolder
+from tachograph.opening import RESULTS
+from tachograph.registration import current_study, read_registration
+from tachograph.scripting import configuration
+from tachograph.state import read_state
+from tachograph.status import status_page
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = subparsers.add_parser("status", help="what is planned, what counts, what failed and why")
+    parser.add_argument("study", nargs="*", help="all configured studies unless named")
+    parser.set_defaults(function=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    for name in arguments.study or configuration().studies:
+        folder = StudyFolder(RESULTS / name)
+        registration = read_registration(folder)
+        if registration is None:
+            if arguments.study:
+                raise TachographError(f"{folder.path}: study {name} was never executed here")
+            print(f"Study `{name}` was never executed here; `tachograph plan {name}` shows what it would do.\n")
+            continue
+        study, _, planned = current_study(registration)
+        print(status_page(study.title, folder, planned, read_state(folder)))
+    return 0

@@ -1,0 +1,97 @@
+"""The lines of a file, streamed: every byte hashed, the length of a line bounded."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from tachograph.evidence.findings import Findings, HistoryError, Kind
+
+CHUNK = 1 << 20
+MAX_LINE = 1 << 20
+BOM = b"\xef\xbb\xbf"
+
+
+class HashedLines:
+    """Iterates over ``(number, line)`` of a file, from 1, without line ends, byte-order mark and NUL padding.
+
+    Blank lines are skipped. ``sha256`` and ``size`` (bytes) describe the original bytes once the iteration
+    is over, and ``complete`` says whether the last line given was ended by a newline.
+    Raises :class:`HistoryError` for a line longer than ``MAX_LINE`` bytes.
+    """
+
+    def __init__(self, stream: BinaryIO, path: Path, findings: Findings) -> None:
+        self._stream = stream
+        self._path = path
+        self._findings = findings
+        self._digest = hashlib.sha256()
+        self._nuls: list[int] = []  # first line, number of bytes
+        self.size = 0
+        self.complete = True
+
+    @property
+    def sha256(self) -> str:
+        return self._digest.hexdigest()
+
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+        number = blank = crlf = 0
+        for number, raw in enumerate(self._split(), 1):
+            line = raw
+            if number == 1 and line.startswith(BOM):
+                line = line[len(BOM) :]
+                self._findings.add(Kind.BYTE_ORDER_MARK, 1, "the file starts with a byte-order mark")
+            if line.endswith(b"\r"):
+                line = line[:-1]
+                crlf += 1
+            if line.startswith(b"\0") or line.endswith(b"\0"):
+                bare = line.strip(b"\0").removesuffix(b"\r")
+                self._note_nuls(number, len(line) - len(bare))
+                line = bare
+            if not line or line.isspace():
+                blank += 1
+                continue
+            yield number, line
+        if blank and not (blank == 1 and self._nuls):
+            self._findings.add(Kind.BLANK_LINES, None, f"{blank} blank lines were skipped", blank)
+        if crlf:
+            self._findings.add(Kind.CRLF, None, f"{crlf} of {number} lines end in CRLF", crlf)
+        if self._nuls:
+            line_number, count = self._nuls
+            self._findings.add(
+                Kind.NUL_PADDING,
+                line_number,
+                f"{count} NUL bytes from line {line_number} on: the machine stopped while writing",
+            )
+
+    def _note_nuls(self, number: int, count: int) -> None:
+        first, before = self._nuls or (number, 0)
+        self._nuls = [first, before + count]
+
+    def _split(self) -> Iterator[bytes]:
+        """Pieces between newlines; the last one, if not empty, is not ended by a newline."""
+        rest, number = b"", 0
+        while chunk := self._stream.read(CHUNK):
+            self._digest.update(chunk)
+            self.size += len(chunk)
+            pieces = (rest + chunk).split(b"\n")
+            rest = pieces.pop()
+            for piece in pieces:
+                number += 1
+                self._check_length(piece, number)
+                yield piece
+            if len(rest) > MAX_LINE and rest.endswith(b"\0"):  # padding may be longer than any line
+                bare = rest.rstrip(b"\0") + b"\0"
+                self._note_nuls(number + 1, len(rest) - len(bare))
+                rest = bare
+            self._check_length(rest, number + 1)
+        if rest:
+            self.complete = False
+            yield rest
+
+    def _check_length(self, piece: bytes, number: int) -> None:
+        if len(piece) > MAX_LINE:
+            raise HistoryError(
+                f"{self._path}, line {number}: longer than {MAX_LINE} bytes; expected one iteration per line"
+            )

@@ -1,0 +1,106 @@
+"""Bytes on disk: canonical JSON, hashes, strict reading, and files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tachograph.errors import TachographError
+
+MAX_JSON_BYTES = 64 * 1024 * 1024
+
+
+def canonical_json(value: Any) -> str:
+    """``value`` as the one JSON text it has here: sorted keys, no spaces, UTF-8, no NaN (ValueError)."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def pretty_json(value: Any) -> str:
+    """``value`` as JSON for people, with the same strictness as :func:`canonical_json`."""
+    return json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def digest(value: Any) -> str:
+    """SHA-256 (hex) of the canonical JSON of ``value``."""
+    return hashlib.sha256(canonical_json(value).encode()).hexdigest()
+
+
+def sha256_file(path: Path) -> str:
+    """SHA-256 (hex) of a file's bytes."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"key {key!r} stands twice")
+        found[key] = value
+    return found
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Strict JSON: no NaN or Infinity, no key twice. Raises ValueError."""
+    try:
+        return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_duplicates)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def read_json(path: Path) -> Any:
+    """Read one of our own or a trainer's JSON files; TachographError if it is missing, oversized or damaged."""
+    try:
+        size = path.stat().st_size
+        if size > MAX_JSON_BYTES:
+            raise TachographError(f"{path}: {size} bytes, expected at most {MAX_JSON_BYTES}")
+        return parse_json(path.read_bytes())
+    except FileNotFoundError:
+        raise TachographError(f"{path}: the file is not there") from None
+    except (OSError, ValueError) as error:
+        raise TachographError(f"{path}: cannot be read as JSON: {error}") from None
+
+
+@contextlib.contextmanager
+def appearing(path: Path) -> Iterator[Path]:
+    """Give a temporary path beside ``path``; when the block succeeds it is synced and renamed to ``path``."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        with temporary.open("rb+") as stream:
+            os.fsync(stream.fileno())
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write ``text`` so that ``path`` holds either its old content or all of the new one."""
+    with appearing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write ``value`` as readable strict JSON, whole or not at all."""
+    write_text(path, pretty_json(value))
+
+
+def publish_copy(source: Path, target: Path) -> None:
+    """Copy ``source`` to ``target``, which appears by rename, complete or not at all."""
+    with appearing(target) as temporary:
+        shutil.copyfile(source, temporary)

@@ -1,0 +1,76 @@
+"""Sealed files that are gone or altered: noticed before any job starts, and named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tachograph.errors import TachographError
+from tachograph.files import sha256_file
+from tachograph.layout import StudyFolder
+from tachograph.state import StudyState
+
+HASHED_AT_START = 64 * 1024 * 1024  # larger files are compared by `tachograph verify`, not at every start
+
+
+def discard_command(study: str, key: str) -> str:
+    """The command line that takes the run ``key`` out."""
+    role, _, rest = key.partition("-")
+    arm, _, seed = rest.rpartition("-seed")
+    named = "" if role == "run" else f" --role {role}"
+    return f'tachograph discard {study} {arm} {seed}{named} --reason "…"'
+
+
+def damage(path: Path, expected: str, *, whole: bool = False) -> str | None:
+    """What is wrong with a sealed file, in words, or None. Large files are hashed only if ``whole``."""
+    if not path.is_file() or path.is_symlink():
+        return "it is gone"
+    if not whole and path.stat().st_size > HASHED_AT_START:
+        return None
+    found = sha256_file(path)
+    return None if found == expected else f"it was altered (SHA-256 {found[:16]}…, sealed as {expected[:16]}…)"
+
+
+def damaged_files(folder: StudyFolder, state: StudyState, *, whole: bool = False) -> list[tuple[Path, str, str]]:
+    """Every sealed file that is not as the ledger says: path, what is wrong, and the way on.
+
+    A published target that Snakemake removed on behalf of a job is not among them: that job has left a
+    ``requested`` line in the ledger.
+    """
+    found: list[tuple[Path, str, str]] = []
+    name = folder.path.name
+
+    def check(path: Path, expected: str, way_on: str) -> None:
+        wrong = damage(path, expected, whole=whole)
+        if wrong:
+            found.append((path, wrong, way_on))
+
+    registered = state.last("registered", "amended")
+    if registered:
+        from_copy = "restore ledger/registration.json from the record or a backup"
+        check(folder.sealed_registration, registered["file_sha256"], from_copy)
+        if folder.registration.exists():
+            check(folder.registration, registered["file_sha256"], f"tachograph restore {name}")
+    for key, tries in state.attempts.items():
+        for attempt in tries:
+            if attempt.discarded is None and attempt.validity == "valid":
+                discard = f"restore it from a backup, or: {discard_command(name, key)}"
+                for file, sha in attempt.files.items():
+                    check(folder.path / attempt.folder / file, sha, discard)
+    for key, event in state.published.items():
+        if key in state.requested:
+            continue
+        for file, sha in event["files"].items():
+            check(folder.path / file, sha, f"tachograph restore {name}, or: {discard_command(name, key)}")
+    written = state.last("record_written", "record_set_aside")
+    if written and written["event"] == "record_written":
+        check(folder.record / "SHA256SUMS", written["manifest_sha256"], f"tachograph restore {name}")
+    return found
+
+
+def refuse_damage(folder: StudyFolder, state: StudyState) -> None:
+    """Raise TachographError for the first damaged sealed file, with the way on."""
+    found = damaged_files(folder, state)
+    if found:
+        path, wrong, way_on = found[0]
+        more = f" ({len(found) - 1} more like it)" if len(found) > 1 else ""
+        raise TachographError(f"{path}: {wrong}{more}; the way on: {way_on}")

@@ -1,0 +1,92 @@
+"""Whether what an attempt wrote counts: its history is read, its gates are judged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tachograph.errors import TachographError
+from tachograph.evidence.gates import Check, judge_history
+from tachograph.evidence.history import Counter, HistorySpec, read_history
+from tachograph.files import read_json
+from tachograph.models.trainer import HistoryFile, Trainer
+from tachograph.planning import PlannedRun
+
+SINGLE_FILE_SCHEMAS = {"profile": ("profile/1", "component/1"), "parity": ("parity/1",)}
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """``valid`` with every gate passed, or ``invalid`` with the reason; the ingest report either way."""
+
+    validity: str
+    reason: str | None
+    checks: list[dict[str, Any]] = field(default_factory=list)
+    ingest: dict[str, Any] = field(default_factory=dict)
+
+
+def history_spec(history: HistoryFile) -> HistorySpec:
+    """The trainer file's description of its history, as the reader wants it."""
+    phases = {phase.name: Counter(column=phase.column) for phase in history.phases}
+    durations = {
+        "iteration": Counter(column=history.iteration_seconds),
+        **phases,
+        history.stage.name: Counter(column=history.stage.column),
+    }
+    return HistorySpec(
+        work=Counter(column=history.work.column, cumulative=history.work.cumulative),
+        work_unit=history.work.unit,
+        durations=durations,
+        format=history.format,
+        iteration=history.iteration,
+        metrics=tuple(history.metrics),
+        aliases=dict(history.aliases),
+        zero_work=tuple(history.zero_work),
+        monotonic=history.monotonic,
+        wall=history.wall,
+        extra=tuple(count.column for count in history.endings),
+    )
+
+
+def judge(planned: PlannedRun, trainer: Trainer, result: Path, status: str, reason: str | None) -> Judgement:
+    """Judge one attempt. ``result`` is the file it should have written; ``status`` how its process ended."""
+    if status != "finished":
+        return Judgement("invalid", reason)
+    try:
+        if planned.trains:
+            return _judge_history(planned, trainer, result)
+        return _judge_single(planned, result)
+    except TachographError as error:
+        return Judgement("invalid", str(error))
+
+
+def _judge_history(planned: PlannedRun, trainer: Trainer, result: Path) -> Judgement:
+    if not result.is_file():
+        return Judgement("invalid", f"the trainer ended without an error but wrote no {trainer.history.file}")
+    history = read_history(result, history_spec(trainer.history))
+    checks: list[Check] = judge_history(history, planned.amount)
+    failed = [check for check in checks if not check.ok]
+    ingest = {
+        "sha256": history.sha256,
+        "bytes": history.size,
+        "rows": len(history),
+        "findings": [{"kind": f.kind, "line": f.line, "sentence": f.sentence} for f in history.findings],
+    }
+    return Judgement(
+        "invalid" if failed else "valid",
+        "; ".join(check.detail for check in failed) or None,
+        [{"name": check.name, "ok": check.ok, "detail": check.detail} for check in checks],
+        ingest,
+    )
+
+
+def _judge_single(planned: PlannedRun, result: Path) -> Judgement:
+    """A profile, component or parity file: strict JSON of the announced schema."""
+    value = read_json(result)
+    wanted = SINGLE_FILE_SCHEMAS[planned.role]
+    found = value.get("schema") if isinstance(value, dict) else None
+    ok = found in wanted
+    detail = f"schema {found!r}, expected {' or '.join(wanted)}"
+    check = {"name": "schema", "ok": ok, "detail": detail}
+    return Judgement("valid" if ok else "invalid", None if ok else f"{result.name}: {detail}", [check])

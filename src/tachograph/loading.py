@@ -1,0 +1,148 @@
+"""Study, trainer and configuration files read from disk, with errors a person can act on."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from tachograph.errors import TachographError
+from tachograph.models import Configuration, Study, Trainer
+
+M = TypeVar("M", bound=BaseModel)
+MAX_TOML_BYTES = 1024 * 1024
+
+
+def _place(location: tuple[int | str, ...]) -> str:
+    text = ""
+    for part in location:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
+    return text
+
+
+def _known_keys(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
+    """The keys that the model at ``location`` knows, for the message about an unknown one."""
+    schema = model.model_json_schema(by_alias=True)
+    node: Any = schema
+    for part in location:
+        node = _resolve(schema, node)
+        if isinstance(part, int):
+            node = node.get("items", {})
+        else:
+            properties = node.get("properties", {})
+            node = properties[part] if part in properties else node.get("additionalProperties", {})
+    return sorted(_resolve(schema, node).get("properties", {}))
+
+
+def _resolve(schema: dict[str, Any], node: Any) -> dict[str, Any]:
+    while isinstance(node, dict):
+        if "$ref" in node:
+            node = schema["$defs"][node["$ref"].rsplit("/", 1)[1]]
+        elif "anyOf" in node:
+            objects = [option for option in node["anyOf"] if option.get("type") != "null"]
+            node = objects[0] if objects else {}
+        else:
+            return node
+    return {}
+
+
+def _sentence(file: str, error: ValidationError, model: type[BaseModel]) -> str:
+    """The first error of a validation, as one sentence with file, place, found and expected."""
+    first = error.errors(include_url=False)[0]
+    location = first["loc"]
+    place = _place(location) or "the whole file"
+    kind = first["type"]
+    more = error.error_count() - 1
+    also = f" (and {more} more)" if more else ""
+    if kind == "extra_forbidden":
+        known = ", ".join(_known_keys(model, location[:-1])) or "none"
+        return f"{file}: {place}: unknown key, expected one of: {known}{also}"
+    if kind == "missing":
+        return f"{file}: {place}: the key is missing{also}"
+    message = first["msg"].removeprefix("Value error, ")
+    if kind == "value_error":
+        return f"{file}: {place}: {message}{also}" if location else f"{file}: {message}{also}"
+    return f"{file}: {place}: found {first['input']!r}, expected: {message}{also}"
+
+
+def validate(model: type[M], value: Any, file: str) -> M:
+    """``value`` as a ``model``; TachographError with one sentence about ``file`` if it does not fit."""
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise TachographError(_sentence(file, error, model)) from None
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """A TOML file as a dictionary. Raises TachographError if it is missing, too large or not TOML."""
+    try:
+        if path.stat().st_size > MAX_TOML_BYTES:
+            raise TachographError(f"{path}: larger than {MAX_TOML_BYTES} bytes, expected a study or trainer file")
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise TachographError(f"{path}: the file is not there") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise TachographError(f"{path}: cannot be read as TOML: {error}") from None
+
+
+def load_trainer(folder: Path, name: str) -> Trainer:
+    """``folder``/trainers/``name``.toml, checked."""
+    path = folder / "trainers" / f"{name}.toml"
+    trainer = validate(Trainer, read_toml(path), str(path))
+    if trainer.name != name:
+        raise TachographError(f"{path}: name: found {trainer.name!r}, expected {name!r} as the file is called")
+    return trainer
+
+
+def load_study(folder: Path, name: str) -> tuple[Study, Trainer]:
+    """``folder``/studies/``name``.toml and the trainer it names, both checked, also against each other."""
+    path = folder / "studies" / f"{name}.toml"
+    if not path.exists():
+        have = ", ".join(sorted(p.stem for p in path.parent.glob("*.toml"))) or "none"
+        raise TachographError(f"{path}: the study file is not there; studies there are: {have}")
+    study = validate(Study, read_toml(path), str(path))
+    if study.name != name:
+        raise TachographError(f"{path}: name: found {study.name!r}, expected {name!r} as the file is called")
+    trainer = load_trainer(folder, study.trainer)
+    _check_settings(study, trainer, path)
+    _check_parts(study, trainer, path)
+    return study, trainer
+
+
+def _check_settings(study: Study, trainer: Trainer, path: Path) -> None:
+    places = [("settings", study.settings)]
+    places += [(f"arms.{name}.settings", arm.settings) for name, arm in study.arms.items()]
+    for place, settings in places:
+        for key, value in settings.items():
+            if key not in trainer.settings:
+                known = ", ".join(sorted(trainer.settings)) or "none"
+                raise TachographError(f"{path}: {place}.{key}: unknown setting, trainer {trainer.name} has: {known}")
+            wrong = trainer.settings[key].check(value)
+            if wrong:
+                raise TachographError(f"{path}: {place}.{key}: {wrong}")
+    for name, arm in study.arms.items():
+        for key, setting in trainer.settings.items():
+            if setting.default is None and key not in study.settings and key not in arm.settings:
+                raise TachographError(f"{path}: arm {name}: setting {key!r} is missing and has no default")
+
+
+def _check_parts(study: Study, trainer: Trainer, path: Path) -> None:
+    for part, wanted, command in (
+        ("profile", study.profile is not None, trainer.profile),
+        ("component", study.component, trainer.component),
+        ("parity", study.parity, trainer.parity),
+    ):
+        if wanted and command is None:
+            raise TachographError(f"{path}: {part}: trainer {trainer.name} has no {part} command")
+    for metric in study.curves:
+        if metric.column not in trainer.history.metrics:
+            known = ", ".join(trainer.history.metrics)
+            raise TachographError(f"{path}: curves: found column {metric.column!r}, expected one of: {known}")
+
+
+def load_configuration(value: Mapping[str, Any], file: str = "config/config.yaml") -> Configuration:
+    """The workflow's configuration, as Snakemake merged it from file and command line, checked."""
+    return validate(Configuration, dict(value), file)

@@ -1,0 +1,117 @@
+"""Facts of the machine that a study runs on. What is unknown is null with a reason, never 0."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import platform
+import socket
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from tachograph.device import Device
+from tachograph.errors import TachographError
+from tachograph.files import digest
+from tachograph.ledger import utc_now
+from tachograph.processes import boot_id
+
+PROBE_SECONDS = 120
+RECORDED_PACKAGES = (
+    "tachograph", "snakemake", "torch", "numba", "numpy", "scipy", "pandas", "pydantic", "filelock", "psutil",
+    "matplotlib", "tabulate", "pyyaml",
+)  # fmt: skip
+
+
+def unknown(reason: str) -> dict[str, Any]:
+    """A fact that could not be found out."""
+    return {"value": None, "reason": reason}
+
+
+def machine_facts(device: Device, torch_probe: Path) -> dict[str, Any]:
+    """Host, processor, memory, software and device, with an id made of the stable ones.
+
+    ``torch_probe`` is a program that prints what torch says as JSON; it runs in a process of its own because the
+    engine does not import torch. Raises TachographError if torch cannot use ``device``.
+    """
+    at = utc_now()
+    stable = {
+        "host": socket.gethostname(),
+        "system": platform.system(),
+        "kernel": platform.release(),
+        "architecture": platform.machine(),
+        "cpu": _cpu_model(),
+        "cpus_logical": psutil.cpu_count(logical=True),
+        "cpus_physical": psutil.cpu_count(logical=False) or unknown("not reported by the kernel"),
+        "cpus_usable": len(os.sched_getaffinity(0)),
+        "memory_bytes": psutil.virtual_memory().total,
+        "cgroup_cpu_max": _text(Path("/sys/fs/cgroup/cpu.max")),
+        "governor": _text(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
+        "hypervisor": _hypervisor(),
+        "device": asdict(device),
+    }
+    torch = probe_torch(torch_probe, device)
+    stamp = at[:19].replace("-", "").replace(":", "") + "Z"
+    return {
+        "schema": "machine/1",
+        "id": f"MACH-{stamp}-{digest(stable)[:12]}",
+        "at": at,
+        **stable,
+        "boot_id": boot_id(),
+        "load_average": list(os.getloadavg()),
+        "python": {"version": platform.python_version(), "implementation": platform.python_implementation()},
+        "packages": {name: _version(name) for name in RECORDED_PACKAGES},
+        "torch": torch,
+    }
+
+
+def probe_torch(program: Path, device: Device) -> dict[str, Any]:
+    """What torch says of itself and of ``device``, from a process of its own."""
+    command = [sys.executable, str(program), device.name]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=PROBE_SECONDS, check=False, text=True)
+    except subprocess.TimeoutExpired:
+        raise TachographError(f"{program.name}: torch said nothing of {device.name} within {PROBE_SECONDS} s") from None
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or ["no output"])[-1]
+        raise TachographError(f"device {device.name} ({device.description}): torch cannot use it: {last}")
+    facts: dict[str, Any] = json.loads(done.stdout)
+    return facts
+
+
+def _cpu_model() -> str | dict[str, Any]:
+    for line in (_text_or_none(Path("/proc/cpuinfo")) or "").splitlines():
+        if line.lower().startswith(("model name", "hardware", "cpu model")):
+            return line.split(":", 1)[1].strip()
+    return platform.processor() or unknown("/proc/cpuinfo names no model")
+
+
+def _hypervisor() -> Any:
+    for line in (_text_or_none(Path("/proc/cpuinfo")) or "").splitlines():
+        if line.startswith("flags"):
+            return "hypervisor" in line.split()
+    return unknown("/proc/cpuinfo lists no flags")
+
+
+def _text_or_none(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+
+
+def _text(path: Path) -> Any:
+    text = _text_or_none(path)
+    return unknown(f"{path} cannot be read") if text is None else text.strip()
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None

@@ -1,0 +1,11 @@
+"""Typed study, trainer and configuration files.
+
+Every model refuses unknown keys. The JSON schemas in ``workflow/schemas`` are generated from these classes
+(``python workflow/scripts/write_schemas.py``) and a test keeps both in step.
+"""
+
+from tachograph.models.configuration import Configuration
+from tachograph.models.study import Arm, Metric, Study
+from tachograph.models.trainer import Trainer
+
+__all__ = ["Arm", "Configuration", "Metric", "Study", "Trainer"]

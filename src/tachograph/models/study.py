@@ -1,0 +1,172 @@
+"""The study file: one study, as it is registered."""
+
+from __future__ import annotations
+
+import datetime
+import uuid
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from tachograph.models.base import EnvironmentName, Identifier, Model, Number, PositiveNumber, Scalar, Text
+
+RESERVED_ARMS = frozenset({"component", "parity"})  # their files lie beside the arms' profiles
+
+
+class Registration(Model):
+    """Who asked what, when, and how binding the answer is."""
+
+    id: str
+    date: datetime.date
+    question: Text
+    kind: Literal["exploratory", "confirmatory"]
+
+    @field_validator("id")
+    @classmethod
+    def _uuid(cls, value: str) -> str:
+        try:
+            return str(uuid.UUID(value))
+        except ValueError:
+            raise ValueError(f"found {value!r}, expected a UUID") from None
+
+
+class Arm(Model):
+    """One way to run the trainer: environment variables, settings and further arguments on top of the study's."""
+
+    title: Text
+    environment: dict[EnvironmentName, str] = {}
+    settings: dict[Identifier, Scalar] = {}
+    arguments: list[Text] = Field(default=[], description="appended to the training command")
+
+
+class Baseline(Model):
+    """A short run before anything is compared."""
+
+    iterations: Annotated[int, Field(ge=1)]
+    seed: Annotated[int, Field(ge=0)] = 0
+    arm: Identifier | None = Field(default=None, description="the reference arm unless named")
+
+
+class Design(Model):
+    """How many runs of how many iterations, in which order."""
+
+    reference: Identifier
+    iterations: Annotated[int, Field(ge=1, le=1_000_000)]
+    seeds: Annotated[list[Annotated[int, Field(ge=0, lt=2**32)]], Field(min_length=1, max_length=1000)]
+    order: Literal["ABBA"] = "ABBA"
+    warmup: Annotated[int, Field(ge=0)] = 1
+    window: tuple[int, int] | None = Field(default=None, description="first and last iteration of a second window")
+    baseline: Baseline | None = None
+    burn_in_iterations: Annotated[int, Field(ge=0)] = Field(
+        default=0, description="iterations of one discarded run of the reference arm before the first block"
+    )
+    repeat_reference: bool = Field(default=False, description="run the reference arm's first seed twice (A/A)")
+
+    @field_validator("window", mode="before")
+    @classmethod
+    def _pair(cls, value: Any) -> Any:
+        return tuple(value) if isinstance(value, list) else value
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Design:
+        if len(set(self.seeds)) != len(self.seeds):
+            raise ValueError(f"seeds: found {self.seeds}, expected each seed once")
+        if self.warmup >= self.iterations:
+            raise ValueError(f"warmup: found {self.warmup}, expected fewer than the {self.iterations} iterations")
+        if self.window is not None:
+            first, last = self.window
+            if not 1 <= first <= last <= self.iterations:
+                raise ValueError(
+                    f"window: found {list(self.window)}, expected two iterations within 1 to {self.iterations}"
+                )
+        return self
+
+
+class Profile(Model):
+    """The stage profile of each arm: a run of its own, because synchronising slows the loop."""
+
+    steps: Annotated[int, Field(ge=1)]
+
+
+class Smoke(Model):
+    """A check that an arm still is the loop it claims to be: same seed, same registered columns, bit for bit."""
+
+    arm: Identifier
+    like: Arm = Field(description="the loop as it was")
+    seed: Annotated[int, Field(ge=0)]
+    iterations: Annotated[int, Field(ge=1)]
+    columns: Annotated[list[Text], Field(min_length=1)]
+
+
+class Metric(Model):
+    """A curve that is to match between the arms, with the difference that would still be called the same."""
+
+    column: Text
+    label: Text
+    margin: PositiveNumber
+    reason: Text = Field(description="why this margin")
+    sigma_seed: PositiveNumber | None = Field(
+        default=None, description="assumed standard deviation between seeds, in the metric's unit"
+    )
+
+
+class Prediction(Model):
+    """What was expected before the first run, of which quantity."""
+
+    quantity: Literal["stage_throughput", "stage_factor", "iteration_factor"]
+    arm: Identifier
+    value: PositiveNumber
+    low: PositiveNumber | None = None
+    high: PositiveNumber | None = None
+    reason: Text
+
+    @model_validator(mode="after")
+    def _interval(self) -> Prediction:
+        if (self.low is None) != (self.high is None):
+            raise ValueError("found only one of low and high, expected both or neither")
+        if self.low is not None and self.high is not None and not self.low <= self.value <= self.high:
+            raise ValueError(f"found low {self.low}, value {self.value}, high {self.high}, expected them in order")
+        return self
+
+
+class Study(Model):
+    """``config/studies/NAME.toml``: one study, as it is registered."""
+
+    schema_: Literal["study/1"] = Field(alias="schema")
+    name: Identifier
+    title: Text
+    trainer: Identifier
+    device: Literal["cpu", "gpu", "any"] = Field(
+        default="any", description="kind of device the study is meant for; 'any' takes the configuration's"
+    )
+    threads: Annotated[int, Field(ge=1, le=1024)] = Field(description="CPU threads of the trainer in every timed run")
+    max_hold_minutes: Annotated[Number, Field(gt=0, le=1440)] = Field(
+        default=30.0, description="a run that holds the device for longer is ended"
+    )
+    registration: Registration
+    settings: dict[Identifier, Scalar] = {}
+    arms: dict[Identifier, Arm] = Field(min_length=1)
+    design: Design
+    profile: Profile | None = None
+    component: bool = Field(default=False, description="measure the trainer's component (the game engine) alone")
+    parity: bool = Field(default=False, description="preflight: compare the arms with float64 on frozen batches")
+    smoke: list[Smoke] = []
+    curves: list[Metric] = []
+    prediction: Prediction | None = None
+
+    @model_validator(mode="after")
+    def _known_arms(self) -> Study:
+        known = ", ".join(self.arms)
+        named: list[tuple[str, str | None]] = [("design.reference", self.design.reference)]
+        if self.design.baseline:
+            named.append(("design.baseline.arm", self.design.baseline.arm))
+        if self.prediction:
+            named.append(("prediction.arm", self.prediction.arm))
+        named += [(f"smoke[{i}].arm", check.arm) for i, check in enumerate(self.smoke)]
+        for place, arm in named:
+            if arm is not None and arm not in self.arms:
+                raise ValueError(f"{place}: found {arm!r}, expected one of the arms {known}")
+        for arm in self.arms:
+            if arm in RESERVED_ARMS:
+                raise ValueError(f"arms.{arm}: this name is reserved, expected another")
+        return self

@@ -1,0 +1,130 @@
+"""The trainer file: how a trainer is started and how its files are read."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from tachograph.models.base import Identifier, Model, Scalar, Text
+
+PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_]*)\}")
+BUILT_IN_PLACEHOLDERS = frozenset({"python", "seed", "iterations", "out", "device", "threads", "steps"})
+
+
+class Setting(Model):
+    """A setting that a study may give to this trainer; ``{name}`` in a command stands for its value."""
+
+    type: Literal["string", "integer", "number", "boolean"] = "string"
+    choices: list[Scalar] | None = None
+    default: Scalar | None = None
+    about: Text
+
+    def check(self, value: Scalar) -> str | None:
+        """A sentence about what is wrong with ``value``, or None."""
+        kinds: dict[str, tuple[type, ...]] = {
+            "string": (str,),
+            "integer": (int,),
+            "number": (int, float),
+            "boolean": (bool,),
+        }
+        if not isinstance(value, kinds[self.type]) or (isinstance(value, bool) and self.type != "boolean"):
+            return f"found {value!r}, expected a {self.type}"
+        if self.choices is not None and value not in self.choices:
+            return f"found {value!r}, expected one of {', '.join(map(str, self.choices))}"
+        return None
+
+
+class Code(Model):
+    """What determines the trainer's results: Python modules and paths (hashed by content), or a version command."""
+
+    modules: list[Text] = Field(default=[], description="importable modules or packages, hashed by content")
+    paths: list[Text] = Field(default=[], description="files or folders, relative to the working directory")
+    version_command: list[Text] | None = Field(
+        default=None, description="argument list whose standard output identifies the trainer's version"
+    )
+
+    @model_validator(mode="after")
+    def _something(self) -> Code:
+        if not (self.modules or self.paths or self.version_command):
+            raise ValueError("expected modules, paths or version_command: what a change of is a change of result")
+        return self
+
+
+class Work(Model):
+    """The column that counts work, and its unit ("environment steps", "samples", "tokens")."""
+
+    column: Text
+    unit: Text
+    cumulative: bool = False
+
+
+class Phase(Model):
+    """Part of an iteration, from the trainer's own timers; ``parent`` names the phase that contains it."""
+
+    name: Text
+    column: Text
+    parent: Text | None = None
+
+
+class Count(Model):
+    """A count per iteration that the record sums up over a run, such as games by kind of ending."""
+
+    name: Text
+    column: Text
+
+
+class HistoryFile(Model):
+    """How to read what a run of the trainer writes, one row per iteration."""
+
+    file: Text = Field(description="path of the history, relative to {out}")
+    format: Literal["jsonl", "csv"] = "jsonl"
+    iteration: Text
+    work: Work
+    iteration_seconds: Text = Field(description="column with the seconds of the whole iteration")
+    stage: Phase = Field(description="the phase that the study is about, such as collection")
+    phases: list[Phase] = []
+    metrics: list[Text] = Field(default=[], description="columns that must be finite numbers in every row")
+    monotonic: Text | None = Field(default=None, description="column with CLOCK_MONOTONIC seconds at the end of a row")
+    wall: Text | None = Field(default=None, description="column with Unix time, seconds, at the end of a row")
+    zero_work: list[Text] = Field(default=[], description="columns that must not be 0 in every row of a run")
+    facts: list[Text] = Field(default=[], description="columns that say what really ran; constant within a run")
+    endings: list[Count] = Field(default=[], description="counts that the record sums up over each run")
+    aliases: dict[str, str] = Field(default={}, description="renamed columns: old name = name used here")
+
+
+class Trainer(Model):
+    """``config/trainers/NAME.toml``: how a trainer is started and how its files are read."""
+
+    schema_: Literal["trainer/1"] = Field(alias="schema")
+    name: Identifier
+    title: Text
+    about: Text
+    command: list[Text] = Field(min_length=1, description="argument list of one training run, never a shell string")
+    profile: list[Text] | None = Field(default=None, description="argument list that writes a stage profile to {out}")
+    component: list[Text] | None = Field(
+        default=None, description="argument list that measures one part of the trainer alone, into {out}"
+    )
+    parity: list[Text] | None = Field(
+        default=None,
+        description="argument list that compares the arms with float64 on frozen batches, into {out}",
+    )
+    clear_environment: list[Text] = Field(
+        default=[], description="variables (or PREFIX*) of the caller that a run must not inherit"
+    )
+    settings: dict[Identifier, Setting] = {}
+    code: Code
+    history: HistoryFile
+
+    @model_validator(mode="after")
+    def _known_placeholders(self) -> Trainer:
+        known = BUILT_IN_PLACEHOLDERS | set(self.settings)
+        for key in ("command", "profile", "component", "parity"):
+            for part in getattr(self, key) or []:
+                for name in PLACEHOLDER.findall(part):
+                    if name not in known:
+                        raise ValueError(
+                            f"{key}: found {{{name}}}, expected one of " + ", ".join(f"{{{k}}}" for k in sorted(known))
+                        )
+        return self

@@ -1,0 +1,204 @@
+"""From a study file to its planned runs: what is executed, in which order, and what determines each result.
+
+Standard library and models only: this is imported each time the Snakefile is read.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from tachograph.files import digest
+from tachograph.models import Arm, Study, Trainer
+from tachograph.models.base import Scalar
+from tachograph.models.trainer import PLACEHOLDER
+
+Role = Literal["parity", "preflight", "baseline", "profile", "burnin", "run", "aa"]
+DeviceKind = Literal["cpu", "gpu"]
+
+IDENTITY_CHARACTERS = 16
+BAND = 100_000  # priorities of one study; more planned runs than this would mix two studies' blocks
+COMPONENT = "component"
+PARITY = "parity"
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One entry of the registration: everything that determines one run, and where its results are published.
+
+    ``command`` still holds ``{python}``, ``{out}`` and ``{device}``, which say where and on which of several equal
+    devices a run is made, not what it computes. ``amount`` is iterations (training) or steps (profile).
+    ``identity`` is the SHA-256 of all that determines the run; ``position`` its place in the registered order.
+    """
+
+    study: str
+    role: Role
+    arm: str
+    seed: int
+    block: int | None
+    position: int
+    amount: int
+    command: tuple[str, ...]
+    environment: dict[str, str]
+    clear_environment: tuple[str, ...]
+    threads: int
+    device_kind: DeviceKind
+    code: str
+    max_hold_seconds: float
+    identity: str
+
+    @property
+    def key(self) -> str:
+        """The name of this run in the ledger and among the attempts, such as ``run-fast-seed1``."""
+        return f"{self.role}-{self.arm}-seed{self.seed}"
+
+    @property
+    def trains(self) -> bool:
+        """Whether the run writes a history (a training run) or a single file (profile, component, parity)."""
+        return self.role not in ("profile", "parity")
+
+    @property
+    def target(self) -> str:
+        """The published result, relative to the study's folder."""
+        if self.role == "parity":
+            return "parity.json"
+        if self.role == "profile":
+            return f"profiles/{self.arm}.json"
+        return f"{self.folder}/history.jsonl"
+
+    @property
+    def run_file(self) -> str:
+        """The published run.json (provenance of the target), relative to the study's folder."""
+        if self.trains:
+            return f"{self.folder}/run.json"
+        return self.target.removesuffix(".json") + ".run.json"
+
+    @property
+    def folder(self) -> str:
+        names = {"run": f"runs/{self.arm}", "preflight": f"preflight/{self.arm}", "baseline": "baseline"}
+        names |= {"burnin": "burnin", "aa": "aa"}
+        return f"{names[self.role]}/seed{self.seed}"
+
+    @property
+    def plan_file(self) -> str:
+        """The file that holds this plan, named by its identity, relative to the study's folder."""
+        return f"plan/{self.key}.{self.identity[:IDENTITY_CHARACTERS]}.json"
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "command": list(self.command), "clear_environment": list(self.clear_environment)}
+
+    @staticmethod
+    def from_dict(value: Mapping[str, Any]) -> PlannedRun:
+        """Inverse of :meth:`as_dict`. Raises TypeError or KeyError if keys do not fit."""
+        return PlannedRun(
+            **{**value, "command": tuple(value["command"]), "clear_environment": tuple(value["clear_environment"])}
+        )
+
+
+def block_order(arms: list[str], block: int) -> list[str]:
+    """The arms in the order in which block ``block`` (from 0) runs them: ABBA BAAB … (Thue-Morse).
+
+    Forward where the number of ones in the binary form of ``block`` is even, else reversed, so that a drift that
+    is linear (and from four blocks on, quadratic) in time cancels between two arms (statistics.md, 3.4).
+    """
+    return arms if block.bit_count() % 2 == 0 else arms[::-1]
+
+
+def plan_study(study: Study, trainer: Trainer, device_kind: DeviceKind, code: str) -> list[PlannedRun]:
+    """The planned runs of ``study`` in registered order; ``code`` is the fingerprint of the trainer's code."""
+    planner = _Planner(study, trainer, device_kind, code)
+    design = study.design
+    first_seed = design.seeds[0]
+    if study.parity and trainer.parity is not None:
+        planner.add("parity", "all", first_seed, 0, trainer.parity, Arm(title="all arms"))
+    for check in study.smoke:
+        for name, arm in ((check.arm, study.arms[check.arm]), (f"{check.arm}-before", check.like)):
+            planner.add("preflight", name, check.seed, check.iterations, trainer.command, arm)
+    if design.baseline:
+        name = design.baseline.arm or design.reference
+        planner.add(
+            "baseline", name, design.baseline.seed, design.baseline.iterations, trainer.command, study.arms[name]
+        )
+    if study.component and trainer.component is not None:
+        planner.add("profile", COMPONENT, first_seed, 0, trainer.component, Arm(title="component alone"))
+    if study.profile and trainer.profile is not None:
+        for name, arm in study.arms.items():
+            planner.add("profile", name, first_seed, study.profile.steps, trainer.profile, arm)
+    reference = study.arms[design.reference]
+    if design.burn_in_iterations:
+        planner.add("burnin", design.reference, first_seed, design.burn_in_iterations, trainer.command, reference)
+    for block, seed in enumerate(design.seeds):
+        for name in block_order(list(study.arms), block):
+            planner.add("run", name, seed, design.iterations, trainer.command, study.arms[name], block)
+    if design.repeat_reference:
+        planner.add("aa", design.reference, first_seed, design.iterations, trainer.command, reference)
+    return planner.runs
+
+
+class _Planner:
+    def __init__(self, study: Study, trainer: Trainer, device_kind: DeviceKind, code: str) -> None:
+        self.study, self.trainer, self.device_kind, self.code = study, trainer, device_kind, code
+        self.runs: list[PlannedRun] = []
+
+    def add(
+        self,
+        role: Role,
+        arm_name: str,
+        seed: int,
+        amount: int,
+        template: list[str],
+        arm: Arm,
+        block: int | None = None,
+    ) -> None:
+        defaults = {k: s.default for k, s in self.trainer.settings.items() if s.default is not None}
+        settings = {**defaults, **self.study.settings, **arm.settings}
+        arguments = arm.arguments if template is self.trainer.command else []
+        values: dict[str, Scalar] = {**settings, "seed": seed, "iterations": amount, "steps": amount}
+        values["threads"] = self.study.threads
+        command = tuple(_fill(part, values) for part in [*template, *arguments])
+        determining = {
+            "role": role,
+            "command": command,
+            "environment": arm.environment,
+            "clear_environment": self.trainer.clear_environment,
+            "amount": amount,
+            "seed": seed,
+            "threads": self.study.threads,
+            "device_kind": self.device_kind,
+            "code": self.code,
+        }
+        self.runs.append(
+            PlannedRun(
+                study=self.study.name,
+                role=role,
+                arm=arm_name,
+                seed=seed,
+                block=block,
+                position=len(self.runs),
+                amount=amount,
+                command=command,
+                environment=dict(arm.environment),
+                clear_environment=tuple(self.trainer.clear_environment),
+                threads=self.study.threads,
+                device_kind=self.device_kind,
+                code=self.code,
+                max_hold_seconds=self.study.max_hold_minutes * 60.0,
+                identity=digest(determining),
+            )
+        )
+
+
+def _fill(part: str, values: Mapping[str, Scalar]) -> str:
+    return PLACEHOLDER.sub(lambda match: _text(values[match[1]]) if match[1] in values else match[0], part)
+
+
+def _text(value: Scalar) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def resolve_command(planned: PlannedRun, *, out: str, device: str) -> list[str]:
+    """The argument list that is executed: ``{python}``, ``{out}`` and ``{device}`` filled in."""
+    values: dict[str, Scalar] = {"python": sys.executable, "out": out, "device": device}
+    return [_fill(part, values) for part in planned.command]

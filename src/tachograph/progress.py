@@ -1,0 +1,73 @@
+"""What a run shows on the terminal while it goes on: arm, seed, iteration, rate and time left."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tachograph.models.trainer import HistoryFile
+from tachograph.planning import PlannedRun
+
+SAY_EVERY_SECONDS = 5.0
+
+
+class Progress:
+    """Follows the history of a run as it grows. Reading only: a row that cannot be read is left to the judge."""
+
+    def __init__(self, planned: PlannedRun, history: HistoryFile, path: Path, say: Callable[[str], None]) -> None:
+        self.planned, self.history, self.path, self.say = planned, history, path, say
+        self.offset = 0
+        self.done = 0
+        self.started = self.said = time.monotonic()
+        self.first_row_at: float | None = None
+        self.rate: float | None = None
+
+    def __call__(self) -> None:
+        """Look once; say something if iterations were finished and the last word is some seconds old."""
+        if not self._read():
+            return
+        now = time.monotonic()
+        if now - self.said >= SAY_EVERY_SECONDS or self.done == self.planned.amount:
+            self.said = now
+            self.say(self.sentence(now))
+
+    def sentence(self, now: float) -> str:
+        run, left = self.planned, self.planned.amount - self.done
+        text = f"{run.study}: {run.role} {run.arm} seed {run.seed}: iteration {self.done}/{run.amount}"
+        if self.rate is not None:
+            text += f", {self.rate:,.0f} {self.history.work.unit}/s ({self.history.stage.name})"
+        if left and self.first_row_at is not None and self.done > 1:
+            text += f", about {left * (now - self.first_row_at) / (self.done - 1):.0f} s left"
+        return text
+
+    def _read(self) -> bool:
+        try:
+            with self.path.open("rb") as stream:
+                stream.seek(self.offset)
+                new = stream.read(1 << 20)
+        except OSError:
+            return False
+        whole = new[: new.rfind(b"\n") + 1]
+        self.offset += len(whole)
+        rows = whole.splitlines()
+        if not rows:
+            return False
+        if self.history.format == "csv":
+            self.done += len(rows) - (1 if self.done == 0 and self.first_row_at is None else 0)
+        else:
+            self.done += len(rows)
+            self._rate(rows[-1])
+        if self.first_row_at is None:
+            self.first_row_at = time.monotonic()
+        return self.done > 0
+
+    def _rate(self, line: bytes) -> None:
+        work, stage = self.history.work, self.history.stage
+        try:
+            row = json.loads(line)
+            if not work.cumulative and row[stage.column] > 0:
+                self.rate = row[work.column] / row[stage.column]
+        except (ValueError, KeyError, TypeError):
+            self.rate = None

@@ -1,0 +1,30 @@
+"""The standing record of a study and the ones that were set aside."""
+
+from __future__ import annotations
+
+from tachograph.layout import StudyFolder
+from tachograph.ledger import Ledger
+
+
+def next_record_folder(folder: StudyFolder) -> int:
+    """The number under which the standing record would be set aside."""
+    if not folder.records.is_dir():
+        return 1
+    return max((int(p.name) for p in folder.records.iterdir() if p.name.isdigit()), default=0) + 1
+
+
+def set_record_aside(folder: StudyFolder, why: str) -> bool:
+    """Move the standing ``record/`` whole to ``records/NNN/``, so that nothing stale looks current.
+
+    Its seal stays valid: all its paths are relative. Returns whether any record, standing or set aside, had
+    made the numbers of this study known.
+    """
+    known = folder.records.is_dir() and any(folder.records.iterdir())
+    folder.record_seal.unlink(missing_ok=True)
+    if not folder.record.is_dir():
+        return known
+    number = next_record_folder(folder)
+    folder.records.mkdir(exist_ok=True)
+    folder.record.rename(folder.records / f"{number:03d}")
+    Ledger(folder.ledger).append("record_set_aside", folder=f"records/{number:03d}", reason=why)
+    return True

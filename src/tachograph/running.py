@@ -1,0 +1,130 @@
+"""From a planned run to its published target: what one job of the workflow does."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tachograph.attempt import RUN, make_attempt
+from tachograph.device import Device
+from tachograph.errors import TachographError
+from tachograph.files import publish_copy, read_json, sha256_file
+from tachograph.layout import StudyFolder
+from tachograph.lease import acquire
+from tachograph.ledger import Ledger
+from tachograph.planning import PlannedRun
+from tachograph.recordkeeping import set_record_aside
+from tachograph.recovery import close_abandoned
+from tachograph.registration import current_study, read_registration
+from tachograph.state import Attempt, read_state
+from tachograph.status import write_status
+
+FORCED_VARIABLE = "TACHOGRAPH_FORCED"  # set by the Snakefile: what -f, -F and -R name
+
+
+@dataclass(frozen=True)
+class Host:
+    """Where the run is made: the device, the folder of lock files, and the patience in seconds."""
+
+    device: Device
+    lease_folder: Path | None
+    max_wait_seconds: float
+
+
+class RunFailedError(TachographError):
+    """The run was tried and does not count; its files are kept."""
+
+    exit_code = 1
+
+
+def read_plan(path: Path) -> PlannedRun:
+    """The plan that the rule ``plan_run`` wrote. Raises TachographError if it is not one."""
+    try:
+        return PlannedRun.from_dict(read_json(path))
+    except (TypeError, KeyError) as error:
+        raise TachographError(f"{path}: not a planned run: {error}") from None
+
+
+def is_forced(planned: PlannedRun, folder: StudyFolder, rule: str) -> bool:
+    """Whether the user asked for this run to be made again (``snakemake TARGET -f``, ``-F``, ``-R RULE``)."""
+    named = json.loads(os.environ.get(FORCED_VARIABLE, "[]"))
+    own = {(folder.path / file).resolve() for file in (planned.target, planned.run_file)}
+    return any(name in ("*", rule) or Path(name).resolve() in own for name in named)
+
+
+def execute(
+    planned: PlannedRun, folder: StudyFolder, host: Host, *, forced: bool, say: Callable[[str], None], root: Path
+) -> None:
+    """Make the run if it is not already there, and publish its target.
+
+    A run that counts and was made of exactly this plan is published again without touching the device, whatever
+    made Snakemake start the job. Raises :class:`RunFailedError` if the attempt does not count and
+    :class:`LeaseUnavailableError` if the device stays taken.
+    """
+    ledger = Ledger(folder.ledger)
+    ledger.append("requested", run=planned.key, forced=forced)
+    before = read_state(folder).counted(planned)
+    if before and not forced:
+        _publish(planned, before, folder, ledger)
+        say(f"{planned.study}: {planned.key} is there (attempt {before.number}), published again without a new run")
+        return
+    registration = read_registration(folder)
+    if registration is None:
+        raise TachographError(
+            f"{folder.sealed_registration}: the study is not registered, expected rule register first"
+        )
+    trainer = current_study(registration)[1]
+    with acquire(
+        host.device,
+        host.lease_folder,
+        study=planned.study,
+        run=planned.key,
+        max_wait_s=host.max_wait_seconds,
+        max_hold_s=planned.max_hold_seconds,
+        say=say,
+    ) as lease:
+        close_abandoned(folder, [planned.key])
+        meanwhile = read_state(folder).counted(planned)
+        if meanwhile and (before is None or meanwhile.number != before.number):
+            _publish(planned, meanwhile, folder, ledger)
+            say(f"{planned.study}: {planned.key} was made by another job meanwhile, published")
+            return
+        known = set_record_aside(folder, f"{planned.key} is made again" if before else f"{planned.key} is made")
+        if before:
+            ledger.append(
+                "discarded", run=planned.key, attempt=before.number, reason="forced rerun", numbers_known=known
+            )
+        say(f"{planned.study}: {planned.key} starts on {host.device.physical_id}")
+        made = make_attempt(planned, trainer, folder, lease, root, say)
+    if made.judgement.validity == "valid":
+        _publish(planned, read_state(folder).attempts[planned.key][-1], folder, ledger)
+    write_status(folder)
+    if made.judgement.validity != "valid":
+        kept = folder.attempts / planned.key / f"{made.number:03d}"
+        raise RunFailedError(f"{planned.study}: {planned.key} does not count: {made.sentence}; its files are in {kept}")
+
+
+def _publish(planned: PlannedRun, attempt: Attempt, folder: StudyFolder, ledger: Ledger) -> None:
+    """Copy the result and then run.json to the target, each by rename; a reader accepts only a pair that fits."""
+    place = folder.path / attempt.folder
+    for file, sha in attempt.files.items():
+        if sha256_file(place / file) != sha:
+            raise TachographError(f"{place / file}: it was altered after the run ended, expected SHA-256 {sha}")
+    result = read_json(place / RUN)["result"]
+    publish_copy(place / result, folder.path / planned.target)
+    publish_copy(place / RUN, folder.path / planned.run_file)
+    ledger.append(
+        "published",
+        run=planned.key,
+        attempt=attempt.number,
+        files={planned.target: attempt.files[result], planned.run_file: attempt.files[RUN]},
+    )
+
+
+def say_on_terminal(sentence: str) -> None:
+    """Progress goes to standard error, where Snakemake's own messages go."""
+    print(sentence, file=sys.stderr, flush=True)

@@ -1,0 +1,41 @@
+"""What the programs in ``workflow/scripts`` share: one sentence for an expected error, and the configuration."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import yaml
+
+from tachograph.errors import TachographError
+from tachograph.files import parse_json
+from tachograph.loading import load_configuration
+from tachograph.models import Configuration
+
+CONFIGURATION_VARIABLE = "TACHOGRAPH_CONFIGURATION"  # the Snakefile's merged configuration, as JSON
+
+
+def configuration() -> Configuration:
+    """The configuration that Snakemake merged, or config/config.yaml where a program is started by hand."""
+    given = os.environ.get(CONFIGURATION_VARIABLE)
+    if given:
+        return load_configuration(parse_json(given), CONFIGURATION_VARIABLE)
+    path = Path("config/config.yaml")
+    try:
+        value = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError) as error:
+        raise TachographError(f"{path}: cannot be read: {error}") from None
+    if not isinstance(value, dict):
+        raise TachographError(f"{path}: found {type(value).__name__}, expected keys and values")
+    return load_configuration(value, str(path))
+
+
+def run_program(main: Callable[[], None]) -> None:
+    """Call ``main``; a :class:`TachographError` becomes one line on standard error and its exit code."""
+    try:
+        main()
+    except TachographError as error:
+        print(f"tachograph: error: {error}", file=sys.stderr, flush=True)
+        sys.exit(error.exit_code)

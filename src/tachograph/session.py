@@ -1,0 +1,88 @@
+"""One execution of the workflow: begun once per study, by one Snakemake at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tachograph.attempt import own_process
+from tachograph.devicechoice import choose_device
+from tachograph.errors import TachographError
+from tachograph.files import canonical_json
+from tachograph.layout import StudyFolder
+from tachograph.lockfile import lock_path, prepare_folder
+from tachograph.models import Configuration
+from tachograph.opening import OpenedStudy
+from tachograph.recovery import close_abandoned
+from tachograph.status import write_status
+
+GPU_TOKENS = 1
+HOST_TOKENS = 100
+
+_held: list[int] = []  # the locks live as long as this Snakemake process
+
+
+class StudyBusyError(TachographError):
+    """Another Snakemake executes the study."""
+
+    exit_code = 75
+
+
+def begin(studies: Iterable[OpenedStudy], configuration: Configuration, resources: Mapping[str, Any]) -> None:
+    """What must hold before the first job: caps, devices, lock folders, and nobody else at work on these studies.
+
+    Attempts that a killed program left open are closed as ``interrupted``. Raises TachographError.
+    """
+    check_caps(resources)
+    for one in studies:
+        device = choose_device(one.planned[0].device_kind, configuration.device, one.study.name)
+        folder = Path(configuration.lease_folder) if configuration.lease_folder else None
+        prepare_folder(lock_path(folder, device.physical_id))
+        _held.append(_take_session(one.folder))
+        close_abandoned(one.folder)
+        write_status(one.folder)
+
+
+def check_caps(resources: Mapping[str, Any]) -> None:
+    """Refuse caps under which Snakemake would clamp a request silently instead of refusing the job."""
+    for name, need in (("gpu", GPU_TOKENS), ("host", HOST_TOKENS)):
+        value = getattr(resources.get(name), "value", resources.get(name))
+        if isinstance(value, int) and value < need:
+            raise TachographError(f"--resources {name}={value}: a timed job needs {name}={need}")
+
+
+def end(studies: Iterable[OpenedStudy]) -> None:
+    """Bring ``status.md`` up to date, whatever became of the jobs."""
+    for one in studies:
+        write_status(one.folder)
+
+
+@contextmanager
+def exclusive_session(folder: StudyFolder) -> Iterator[None]:
+    """Nobody executes or changes the study inside this block. Raises StudyBusyError if somebody does now."""
+    descriptor = _take_session(folder)
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _take_session(folder: StudyFolder) -> int:
+    """Lock the study for as long as the returned descriptor is open; a killed holder leaves nothing behind."""
+    folder.session_lock.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder.session_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = os.read(descriptor, 4096).decode(errors="replace").strip() or "unknown"
+        os.close(descriptor)
+        raise StudyBusyError(
+            f"study {folder.path.name}: it is being executed or changed by {holder}; wait for it or stop it"
+        ) from None
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, canonical_json(own_process()).encode() + b"\n", 0)
+    return descriptor

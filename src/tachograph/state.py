@@ -1,0 +1,138 @@
+"""What the ledger says of a study: its attempts, which of them counts, and what is published."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tachograph.layout import StudyFolder
+from tachograph.ledger import Ledger
+from tachograph.planning import PlannedRun
+
+ATTEMPT_STATUSES = ("finished", "failed", "killed", "time_limit", "interrupted")
+
+
+@dataclass
+class Attempt:
+    """One try at a run, as the ledger tells it. ``status`` is None while nothing says how it ended."""
+
+    key: str
+    number: int
+    identity: str
+    started_at: str
+    process: dict[str, Any]
+    status: str | None = None
+    validity: str | None = None
+    reason: str | None = None
+    ended_at: str | None = None
+    files: dict[str, str] = field(default_factory=dict)
+    hold_seconds: float | None = None
+    discarded: dict[str, Any] | None = None
+
+    @property
+    def folder(self) -> str:
+        """Relative to the study's folder."""
+        return f"attempts/{self.key}/{self.number:03d}"
+
+    @property
+    def counts(self) -> bool:
+        return self.validity == "valid" and self.discarded is None
+
+
+@dataclass
+class StudyState:
+    """The ledger of one study, read once."""
+
+    events: list[dict[str, Any]]
+    attempts: dict[str, list[Attempt]]
+    published: dict[str, dict[str, Any]]
+    requested: set[str]
+
+    def counted(self, planned: PlannedRun) -> Attempt | None:
+        """The attempt that counts for ``planned``: the first valid one that was made of exactly this plan."""
+        for attempt in self.attempts.get(planned.key, []):
+            if attempt.counts and attempt.identity == planned.identity:
+                return attempt
+        return None
+
+    def run_status(self, planned: PlannedRun) -> str:
+        """``counted``, ``invalid`` (tried, none valid) or ``missing``."""
+        if self.counted(planned):
+            return "counted"
+        tried = [a for a in self.attempts.get(planned.key, []) if a.identity == planned.identity]
+        return "invalid" if any(a.discarded is None and a.status for a in tried) else "missing"
+
+    def latest(self, key: str) -> Attempt | None:
+        tries = self.attempts.get(key)
+        return tries[-1] if tries else None
+
+    @property
+    def any_finished(self) -> bool:
+        """Whether the numbers of some run were already there to be known."""
+        return any(attempt.validity == "valid" for tries in self.attempts.values() for attempt in tries)
+
+    def last(self, *kinds: str) -> dict[str, Any] | None:
+        """The newest event of one of these kinds."""
+        return next((event for event in reversed(self.events) if event["event"] in kinds), None)
+
+
+def read_state(folder: StudyFolder) -> StudyState:
+    """Read the ledger. Raises TachographError if its chain is broken or a line is damaged."""
+    return interpret(Ledger(folder.ledger).read())
+
+
+def interpret(events: Iterable[dict[str, Any]]) -> StudyState:
+    """Fold the events of a ledger into the state of the study."""
+    state = StudyState(events=list(events), attempts={}, published={}, requested=set())
+    for event in state.events:
+        kind, key = event["event"], event.get("run", "")
+        if kind == "requested":
+            state.requested.add(key)
+        elif kind == "published":
+            state.requested.discard(key)
+            state.published[key] = event
+        elif kind == "started":
+            state.attempts.setdefault(key, []).append(
+                Attempt(
+                    key=key,
+                    number=event["attempt"],
+                    identity=event["identity"],
+                    started_at=event["at"],
+                    process=event["process"],
+                )
+            )
+        elif kind in ("ended", "discarded"):
+            attempt = next(a for a in state.attempts[key] if a.number == event["attempt"])
+            if kind == "ended":
+                attempt.status, attempt.validity = event["status"], event["validity"]
+                attempt.reason, attempt.ended_at = event["reason"], event["at"]
+                attempt.files, attempt.hold_seconds = event["files"], event["hold_seconds"]
+            else:
+                if state.published.get(key, {}).get("attempt") == attempt.number:
+                    state.requested.add(key)  # the discard withdraws the published copy
+                attempt.discarded = {"reason": event["reason"], "at": event["at"], "known": event["numbers_known"]}
+    return state
+
+
+def counts(planned: Iterable[PlannedRun], state: StudyState) -> dict[str, Any]:
+    """The two identities of run-lifecycle.md, as numbers.
+
+    planned = counted + invalid + missing; attempts = finished + failed + killed + time_limit + interrupted (an
+    attempt without an end in the ledger is named ``running``); discarded attempts are listed apart.
+    """
+    runs = {"counted": 0, "invalid": 0, "missing": 0}
+    total = 0
+    for run in planned:
+        runs[state.run_status(run)] += 1
+        total += 1
+    tries = [attempt for group in state.attempts.values() for attempt in group]
+    by_status = {status: sum(a.status == status for a in tries) for status in ATTEMPT_STATUSES}
+    return {
+        "planned": total,
+        **runs,
+        "attempts": len(tries),
+        **by_status,
+        "running": sum(a.status is None for a in tries),
+        "discarded": sum(a.discarded is not None for a in tries),
+    }

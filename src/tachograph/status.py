@@ -1,0 +1,74 @@
+"""``status.md``: what is planned, what counts, what failed and why, and what to do next. Always current."""
+
+from __future__ import annotations
+
+from tabulate import tabulate
+
+from tachograph.files import write_text
+from tachograph.layout import StudyFolder
+from tachograph.ledger import utc_now
+from tachograph.planning import PlannedRun
+from tachograph.registration import current_study, read_registration
+from tachograph.state import StudyState, counts, read_state
+
+
+def write_status(folder: StudyFolder) -> None:
+    """Write ``status.md`` from the registration and the ledger; nothing before the registration."""
+    registration = read_registration(folder)
+    if registration is None:
+        return
+    study, _, planned = current_study(registration)
+    state = read_state(folder)
+    write_text(folder.status, status_page(study.title, folder, planned, state))
+
+
+def status_page(title: str, folder: StudyFolder, planned: list[PlannedRun], state: StudyState) -> str:
+    """The page as Markdown."""
+    number = counts(planned, state)
+    rows = [_row(run, state) for run in planned]
+    table = tabulate(rows, headers=["run", "state", "attempts", "last attempt"], tablefmt="github")
+    lines = [
+        f"# {title}",
+        "",
+        f"Status of study `{folder.path.name}`, written {utc_now()}.",
+        "",
+        f"{number['planned']} planned = {number['counted']} counted + {number['invalid']} invalid + "
+        f"{number['missing']} missing.",
+        "",
+        f"{number['attempts']} attempts = {number['finished']} finished + {number['failed']} failed + "
+        f"{number['killed']} killed + {number['time_limit']} time_limit + {number['interrupted']} interrupted"
+        + (f" + {number['running']} running" if number["running"] else "")
+        + f"; {number['discarded']} discarded.",
+        "",
+        table,
+        "",
+        f"Next: {next_step(folder, planned, state)}",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _row(run: PlannedRun, state: StudyState) -> list[str]:
+    latest = state.latest(run.key)
+    tries = len(state.attempts.get(run.key, []))
+    if latest is None:
+        last = "–"
+    elif latest.status is None:
+        last = f"running since {latest.started_at}"
+    else:
+        last = latest.status
+        if latest.reason:
+            last += ": " + latest.reason.replace("|", "\\|").replace("\n", " ")
+        if latest.discarded:
+            last += f" (discarded: {latest.discarded['reason']})".replace("|", "\\|")
+    return [run.key, state.run_status(run), str(tries), last]
+
+
+def next_step(folder: StudyFolder, planned: list[PlannedRun], state: StudyState) -> str:
+    """One sentence: what the user does now."""
+    open_runs = [run.key for run in planned if state.run_status(run) != "counted"]
+    if open_runs:
+        return f"`snakemake --cores all --resources gpu=1` makes what is open: {', '.join(open_runs)}."
+    if not folder.record_seal.exists():
+        return "all runs count; `snakemake --cores all` writes the record."
+    return f"nothing; the record is in `{folder.record}/record.md`."

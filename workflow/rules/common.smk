@@ -1,0 +1,99 @@
+"""What all rules share: the opened studies, their wildcards, caps, and input functions."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+from tachograph import opening
+from tachograph.errors import TachographError
+
+ROOT = Path.cwd()
+SCRIPTS = Path(workflow.basedir) / "workflow" / "scripts"
+ENVIRONMENT = str(Path(workflow.basedir) / "envs" / "tachograph.yaml")
+# A conda environment brings its own interpreter; without one, jobs use the interpreter that runs Snakemake.
+PYTHON = "python" if workflow.deployment_settings.deployment_method else sys.executable
+
+try:
+    CONFIGURATION, STUDIES = opening.open_studies(config, ROOT)
+except TachographError as error:
+    raise WorkflowError(str(error))
+
+# The caps hold also for a bare `snakemake -c4`, and where --resources on the command line replaces the profile's.
+workflow.global_resources.setdefault("gpu", 1)
+workflow.global_resources.setdefault("host", 100)
+
+
+wildcard_constraints:
+    study="|".join(STUDIES),
+    arm=r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}",
+    seed=r"[0-9]+",
+    key=r"[a-z]+-[A-Za-z0-9][A-Za-z0-9_-]{0,63}-seed[0-9]+",
+    identity=r"[0-9a-f]{16}",
+
+
+def forced_targets():
+    """What the user asked to be made again: files (-f), rules or files (-R), everything (-F)."""
+    settings = workflow.dag_settings
+    if settings.forceall:
+        return ["*"]
+    named = [str(name) for name in settings.forcerun]
+    if settings.forcetargets:
+        named += [str(name) for name in settings.targets]
+    return named
+
+
+os.environ["TACHOGRAPH_FORCED"] = json.dumps(forced_targets())
+os.environ["TACHOGRAPH_CONFIGURATION"] = CONFIGURATION.model_dump_json()
+
+
+def planned(role, wildcards):
+    """The planned run that a job makes; an arm or seed that is not planned is an error with a sentence."""
+    arm = getattr(wildcards, "arm", None)
+    one = STUDIES[wildcards.study]
+    if arm is None:  # baseline, burn-in, A/A and parity have one arm, which is not part of their path
+        arm = next((run.arm for run in one.planned if run.role == role), "")
+    seed = getattr(wildcards, "seed", one.study.design.seeds[0])
+    try:
+        return one.find(role, arm, seed)
+    except TachographError as error:
+        raise WorkflowError(str(error))
+
+
+def plan_file(role):
+    """Input function: the plan of a run, in a file named by all that determines the run."""
+    return lambda wildcards: f"results/{wildcards.study}/{planned(role, wildcards).plan_file}"
+
+
+def priority(role):
+    """Priority function: studies in configured order, runs in registered order."""
+    return lambda wildcards: STUDIES[wildcards.study].priority(planned(role, wildcards))
+
+
+def threads_of(wildcards):
+    """The registered number of threads of a study's timed runs."""
+    return STUDIES[wildcards.study].study.threads
+
+
+def registered(wildcards):
+    """Input function: the file that says that this very version of the study is registered."""
+    return STUDIES[wildcards.study].registered_file
+
+
+def begin_session():
+    """Before the first job: caps, devices, lock folders, and nobody else at work on these studies."""
+    from tachograph import session
+
+    try:
+        session.begin(STUDIES.values(), CONFIGURATION, workflow.global_resources)
+    except TachographError as error:
+        raise WorkflowError(str(error))
+
+
+def end_session():
+    """After the last job, also after a failure: bring status.md up to date."""
+    from tachograph import session
+
+    session.end(STUDIES.values())

@@ -1,0 +1,65 @@
+"""Before any run is timed: does the reference repeat, do the arms compute the same, are the loops what they claim.
+
+`preflight.json` is the gate that all runs of a study wait for, so that they become ready together.
+"""
+
+
+rule parity:
+    input:
+        plan=plan_file("parity"),
+        registered=ancient(registered),
+        machine=ancient("results/{study}/machine.json"),
+    output:
+        result="results/{study}/parity.json",
+        run="results/{study}/parity.run.json",
+    log:
+        "results/{study}/logs/parity.log",
+    priority: priority("parity")
+    conda:
+        ENVIRONMENT
+    threads: threads_of
+    resources:
+        gpu=1,
+        host=100,
+    shell:
+        "{PYTHON:q} {SCRIPTS:q}/run.py --plan {input.plan:q} --rule {rule}"
+        " --threads {threads} --gpu {resources.gpu} --log {log:q}"
+
+
+rule smoke:
+    input:
+        plan=plan_file("preflight"),
+        registered=ancient(registered),
+        machine=ancient("results/{study}/machine.json"),
+    output:
+        history="results/{study}/preflight/{arm}/seed{seed}/history.jsonl",
+        run="results/{study}/preflight/{arm}/seed{seed}/run.json",
+    log:
+        "results/{study}/logs/smoke-{arm}-seed{seed}.log",
+    priority: priority("preflight")
+    conda:
+        ENVIRONMENT
+    threads: threads_of
+    resources:
+        gpu=1,
+        host=100,
+    shell:
+        "{PYTHON:q} {SCRIPTS:q}/run.py --plan {input.plan:q} --rule {rule}"
+        " --threads {threads} --gpu {resources.gpu} --log {log:q}"
+
+
+rule preflight:
+    input:
+        machine="results/{study}/machine.json",
+        registered=registered,
+        plans=lambda wildcards: STUDIES[wildcards.study].plan_files(),
+        checks=lambda wildcards: STUDIES[wildcards.study].files("parity", "preflight"),
+    output:
+        "results/{study}/preflight.json",
+    localrule: True
+    conda:
+        ENVIRONMENT
+    resources:
+        host=1,
+    shell:
+        "{PYTHON:q} {SCRIPTS:q}/preflight.py --study {wildcards.study:q} --out {output:q}"

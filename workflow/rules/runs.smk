@@ -1,0 +1,110 @@
+"""The timed runs of a study, each under the lease of its device.
+
+All of them wait for the same gate and for nothing else, so they become ready at the same moment and their
+priorities fix the registered order.
+"""
+
+
+rule baseline:
+    input:
+        plan=plan_file("baseline"),
+        ready=ancient("results/{study}/preflight.json"),
+    output:
+        history="results/{study}/baseline/seed{seed}/history.jsonl",
+        run="results/{study}/baseline/seed{seed}/run.json",
+    log:
+        "results/{study}/logs/baseline-seed{seed}.log",
+    priority: priority("baseline")
+    conda:
+        ENVIRONMENT
+    threads: threads_of
+    resources:
+        gpu=1,
+        host=100,
+    shell:
+        "{PYTHON:q} {SCRIPTS:q}/run.py --plan {input.plan:q} --rule {rule}"
+        " --threads {threads} --gpu {resources.gpu} --log {log:q}"
+
+
+rule burn_in:
+    input:
+        plan=plan_file("burnin"),
+        ready=ancient("results/{study}/preflight.json"),
+    output:
+        history="results/{study}/burnin/seed{seed}/history.jsonl",
+        run="results/{study}/burnin/seed{seed}/run.json",
+    log:
+        "results/{study}/logs/burnin-seed{seed}.log",
+    priority: priority("burnin")
+    conda:
+        ENVIRONMENT
+    threads: threads_of
+    resources:
+        gpu=1,
+        host=100,
+    shell:
+        "{PYTHON:q} {SCRIPTS:q}/run.py --plan {input.plan:q} --rule {rule}"
+        " --threads {threads} --gpu {resources.gpu} --log {log:q}"
+
+
+rule train:
+    input:
+        plan=plan_file("run"),
+        ready=ancient("results/{study}/preflight.json"),
+    output:
+        history="results/{study}/runs/{arm}/seed{seed}/history.jsonl",
+        run="results/{study}/runs/{arm}/seed{seed}/run.json",
+    log:
+        "results/{study}/logs/run-{arm}-seed{seed}.log",
+    priority: priority("run")
+    conda:
+        ENVIRONMENT
+    threads: threads_of
+    resources:
+        gpu=1,
+        host=100,
+    shell:
+        "{PYTHON:q} {SCRIPTS:q}/run.py --plan {input.plan:q} --rule {rule}"
+        " --threads {threads} --gpu {resources.gpu} --log {log:q}"
+
+
+rule repeat_reference:
+    input:
+        plan=plan_file("aa"),
+        ready=ancient("results/{study}/preflight.json"),
+    output:
+        history="results/{study}/aa/seed{seed}/history.jsonl",
+        run="results/{study}/aa/seed{seed}/run.json",
+    log:
+        "results/{study}/logs/aa-seed{seed}.log",
+    priority: priority("aa")
+    conda:
+        ENVIRONMENT
+    threads: threads_of
+    resources:
+        gpu=1,
+        host=100,
+    shell:
+        "{PYTHON:q} {SCRIPTS:q}/run.py --plan {input.plan:q} --rule {rule}"
+        " --threads {threads} --gpu {resources.gpu} --log {log:q}"
+
+
+rule profile:
+    input:
+        plan=plan_file("profile"),
+        ready=ancient("results/{study}/preflight.json"),
+    output:
+        result="results/{study}/profiles/{arm}.json",
+        run="results/{study}/profiles/{arm}.run.json",
+    log:
+        "results/{study}/logs/profile-{arm}.log",
+    priority: priority("profile")
+    conda:
+        ENVIRONMENT
+    threads: threads_of
+    resources:
+        gpu=1,
+        host=100,
+    shell:
+        "{PYTHON:q} {SCRIPTS:q}/run.py --plan {input.plan:q} --rule {rule}"
+        " --threads {threads} --gpu {resources.gpu} --log {log:q}"
