@@ -9,7 +9,7 @@ from lost_cities.rules import Rules
 
 
 def input_names(rules: Rules) -> list[str]:
-    """One name per input, in order, as :func:`lost_cities.kernels_encode.encode` writes them.
+    """One name per input, in order, as :func:`lost_cities.kernels.encode.encode` writes them.
 
     "own" is the mover, "other" the opponent; numbers of a colour run from 2; ``hN`` stands for handshakes.
     """

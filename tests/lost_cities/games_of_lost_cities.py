@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from plain_lost_cities import PlainGame
 
-from lost_cities.kernels_game import deal_order, legal_actions, score
+from lost_cities.kernels.game import deal_order, legal_actions, score
 from lost_cities.rules import ACTION_CAP, DECK_EMPTY, DRAW, NOTHING, RUNNING, Rules, make_rules
 
 SMALL = make_rules(colours=2, ranks=3, handshakes=1, hand=2, cost=4, bonus=3, bonus_cards=3, action_cap=30)

@@ -8,8 +8,8 @@ from games_of_lost_cities import SMALL, kind_of, pair_of_games
 from plain_lost_cities import PlainGame
 
 from lost_cities.encoding import input_names, input_scales
-from lost_cities.kernels_encode import encode
-from lost_cities.kernels_game import step
+from lost_cities.kernels.encode import encode
+from lost_cities.kernels.game import step
 from lost_cities.rules import STANDARD, Rules
 
 
@@ -51,9 +51,7 @@ def expected_inputs(rules: Rules, game: PlainGame) -> dict[str, int]:
     values["draw stage"] = int(game.drawing)
     values["seat of the mover"] = me
     values["cards left in the deck"] = len(game.deck)
-    values["hundredths of the action cap left"] = int(
-        100 * (rules.action_cap - game.taken) / rules.action_cap
-    )
+    values["hundredths of the action cap left"] = int(100 * (rules.action_cap - game.taken) / rules.action_cap)
     values["own score in steps of 8, rounded down"] = int(np.floor(game.score(me) / 8))
     values["other's score in steps of 8, rounded down"] = int(np.floor(game.score(other) / 8))
     return values

@@ -7,16 +7,14 @@ import pytest
 from games_of_lost_cities import SMALL, assert_same, pair_of_games
 
 from lost_cities.errors import LostCitiesError
-from lost_cities.kernels_game import legal_actions, play_random_games, score, step
-from lost_cities.kernels_random import derive
+from lost_cities.kernels.game import legal_actions, play_random_games, score, step
+from lost_cities.kernels.random import derive
 from lost_cities.rules import ACTION_CAP, DECK_EMPTY, STANDARD, make_rules
 
 SHORT = make_rules(action_cap=57)
 
 
-@pytest.mark.parametrize(
-    ("rules", "seeds"), [(STANDARD, range(12)), (SHORT, range(20, 24)), (SMALL, range(30, 80))]
-)
+@pytest.mark.parametrize(("rules", "seeds"), [(STANDARD, range(12)), (SHORT, range(20, 24)), (SMALL, range(30, 80))])
 def test_random_games_equal_the_slow_twin(rules, seeds):
     """After every action of random games the whole state, legal actions and scores equal the slow twin's."""
     for seed in seeds:

@@ -8,8 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-import lost_cities.kernel_cache  # noqa: F401
-from lost_cities.kernels_random import below
+from lost_cities.kernels.random import below
 from lost_cities.rules import ACTION_CAP, DECK_EMPTY, DRAW, NOTHING, PLAY_OR_DISCARD, RUNNING
 
 

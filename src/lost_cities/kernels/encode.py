@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from numba import njit
 
-import lost_cities.kernel_cache  # noqa: F401
-from lost_cities.kernels_game import can_play, score
+from lost_cities.kernels.game import can_play, score
 
 
 @njit(cache=True)
