@@ -1,8 +1,10 @@
 """Compiled kernels, kept in a folder named by the hash of the sources they were compiled from.
 
 numba (0.68) notices an edit of the file that a kernel stands in, but not of a file that the kernel calls
-into: an old caller would go on running old code. A folder per state of the sources cannot mix them. ``NUMBA_CACHE_DIR`` in the
-environment wins. Kernels take one row or whole arrays, write into buffers passed in, and check nothing.
+into: an old caller would go on running old code. A folder per state of the sources cannot mix them.
+``NUMBA_CACHE_DIR`` in the environment wins.
+
+Kernels take one row or whole arrays, write into buffers passed in, and check nothing.
 """
 
 from __future__ import annotations
