@@ -62,8 +62,9 @@ class Memory:
         return inputs, targets, legal, weights
 
     def state_dict(self) -> dict[str, Any]:
-        """The filled part of the arrays, shared with them, and the count."""
-        return {"seen": self.seen, "arrays": [tensor[: len(self)] for tensor in self._tensors]}
+        """The count and the filled part of the arrays: a copy, or the arrays themselves when they are full."""
+        full = len(self) == self.capacity  # saving a part that shares storage would save the whole storage
+        return {"seen": self.seen, "arrays": [t if full else t[: len(self)].clone() for t in self._tensors]}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.seen = state["seen"]

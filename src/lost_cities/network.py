@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import torch
 from torch import nn
 
@@ -23,7 +25,7 @@ class Perceptron(nn.Module):
         self.register_buffer("scales", torch.from_numpy(input_scales(rules)), persistent=False)
         widths = [rules.inputs] + [hidden] * layers
         blocks: list[nn.Module] = []
-        for before, after in zip(widths, widths[1:], strict=False):
+        for before, after in pairwise(widths):
             blocks += [nn.Linear(before, after), nn.ReLU()]
         last = nn.Linear(widths[-1], rules.actions)
         nn.init.zeros_(last.weight)

@@ -78,7 +78,7 @@ def fit(
             answers = network(inputs)
         loss = loss_of(answers.float(), targets, legal, weights)
         optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         nn.utils.clip_grad_norm_(network.parameters(), settings.gradient_clip)
         optimizer.step()
         total += loss.detach()

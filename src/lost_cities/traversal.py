@@ -119,12 +119,13 @@ class Traverser:
 
 def _doubled(rules: Rules, records: Records, filled: int) -> Records:
     larger = make_records(rules, 2 * len(records.kind))
-    for new, old in zip(larger, records, strict=True):
-        new[:filled] = old[:filled]
+    pair: tuple[NDArray[Any], NDArray[Any]]
+    for pair in zip(larger, records, strict=True):
+        pair[0][:filled] = pair[1][:filled]
     return larger
 
 
 def _ordered(records: Records, filled: int) -> Records:
     """A copy of the first ``filled`` records, by traversal; records of one traversal keep their order."""
     order = np.argsort(records.traversal[:filled], kind="stable")
-    return Records(*(array[order] for array in records))
+    return Records._make(array[order] for array in records)

@@ -1,0 +1,75 @@
+"""The command line: ``python -m lost_cities COMMAND``. Bad input is one sentence and exit code 2."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from lost_cities.config import load_config
+from lost_cities.errors import LostCitiesError, NonFiniteTrainingError, WorkerLostError
+
+EXIT_BAD_INPUT = 2
+EXIT_NOT_FINITE = 3
+EXIT_WORKER_LOST = 4
+EXIT_CODES = {
+    LostCitiesError: EXIT_BAD_INPUT,
+    NonFiniteTrainingError: EXIT_NOT_FINITE,
+    WorkerLostError: EXIT_WORKER_LOST,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = build_parser().parse_args(arguments)
+    try:
+        command: Callable[[argparse.Namespace], None] = options.command
+        command(options)
+    except tuple(EXIT_CODES) as error:
+        print(f"lost_cities: error: {error}", file=sys.stderr)
+        return EXIT_CODES[type(error)]
+    return 0
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="lost_cities", description="Deep CFR training of the game of Lost Cities.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    train = _command(commands, "train", _train, "train from scratch or go on with --resume")
+    train.add_argument("--out", type=Path, required=True, help="folder of metrics.jsonl and checkpoint.pt")
+    train.add_argument("--seed", type=_seed, default=0, help="default: 0")
+    train.add_argument("--resume", action="store_true", help="continue the training in --out")
+    return parser
+
+
+def _command(
+    commands: Any, name: str, function: Callable[[argparse.Namespace], None], help_text: str
+) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=help_text, description=help_text)
+    parser.set_defaults(command=function)
+    parser.add_argument("--config", type=Path, help="YAML file; the defaults without one")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="change one key; may be repeated"
+    )
+    return parser
+
+
+def _seed(text: str) -> int:
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected a whole number of at least 0")
+    return int(text)
+
+
+def _train(options: argparse.Namespace) -> None:
+    config = load_config(options.config, options.set)
+    from lost_cities.train import train  # torch takes a second to import; bad input is told before it
+
+    def report(row: dict[str, Any]) -> None:
+        print(
+            f"iteration {row['iteration']}/{config.run.iterations}  {row['iteration_seconds']:.2f} s  "
+            f"traversal {row['traversal_seconds']:.2f} s  {row['traversal/nodes_per_second']:,.0f} nodes/s",
+            flush=True,
+        )
+
+    train(config, options.out, options.seed, options.resume, report)
