@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -217,11 +217,12 @@ def _known_key(key: str) -> tuple[str, str]:
 
 
 def _parse(key: str, text: str, field: FieldInfo) -> Any:
-    """``text`` as the type of the field: lists are separated by commas, nothing else is guessed."""
-    annotation: Any = Annotated[field.annotation, field]
-    is_list = getattr(field.annotation, "__origin__", None) is list
-    value: Any = [part for part in text.split(",") if part] if is_list else text
+    """``text`` as the type of the field, never as what YAML would guess; a list is separated by commas."""
     try:
-        return TypeAdapter(annotation, config=ConfigDict(strict=False)).validate_strings(value)
+        if get_origin(field.annotation) is list:
+            item = TypeAdapter(get_args(field.annotation)[0])
+            return [item.validate_strings(part) for part in text.split(",") if part]
+        whole: Any = Annotated[field.annotation, field]
+        return TypeAdapter(whole).validate_strings(text)
     except ValidationError as error:
         raise LostCitiesError(f"--set {key}={text}: {_sentence(error, key)}") from None

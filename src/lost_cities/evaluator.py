@@ -57,7 +57,8 @@ class Evaluator:
     """Evaluates on schedule. Keys of its rows are ``eval/<opponent>/<metric>``.
 
     Asynchronously, matches are played by the workers while the trainer goes on; they arrive in a later row, with
-    their iteration in ``eval/iteration``. A second evaluation waits for the first.
+    their iteration in ``eval/iteration``. The row before the next evaluation, and the last but one, wait for them,
+    so that no row has to hold two evaluations.
     """
 
     def __init__(self, config: Config, seed: int) -> None:
@@ -84,21 +85,22 @@ class Evaluator:
         row = self._exploitability(iteration, weights)
         opponents, games = self.due(iteration)
         if not opponents:
-            return row | self._arrived(wait=False)
+            return row | self._arrived(wait=self._last_chance(iteration))
         matches = [self._match(opponent, games, iteration) for opponent in opponents]
         if self._pool is None:
             self._player(weights)
             results = [self._player(match) for match in matches]
             return row | _keys(iteration, opponents, results)
-        row |= self._arrived(wait=True)
         self._pool.broadcast(weights)
         self._pool.submit(matches)
         self._under_way = _UnderWay(iteration, opponents)
-        return row if self._config.evaluation.asynchronous else row | self._arrived(wait=True)
+        if self._config.evaluation.asynchronous and not self._last_chance(iteration):
+            return row
+        return row | self._arrived(wait=True)
 
-    def finish(self) -> dict[str, Any]:
-        """What an asynchronous evaluation has still to give."""
-        return self._arrived(wait=True)
+    def _last_chance(self, iteration: int) -> bool:
+        """Whether results that are under way must arrive in the row of ``iteration``."""
+        return iteration + 1 >= self._config.run.iterations or bool(self.due(iteration + 1)[0])
 
     def close(self) -> None:
         if self._pool:

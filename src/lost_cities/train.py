@@ -41,9 +41,9 @@ def train(config: Config, out: Path, seed: int, resume: bool = False, report: Re
         if not take_up(out / METRICS, trainer.iteration):
             missing_row = row
     with (
-        open_metrics(out / METRICS, resume) as metrics,
         closing(Crew(config)) as crew,
         closing(Evaluator(config, seed)) as evaluator,
+        open_metrics(out / METRICS, resume) as metrics,
     ):
         if missing_row is not None:
             metrics.write(missing_row)
@@ -74,8 +74,6 @@ def run_iteration(trainer: Trainer, crew: Crew, evaluator: Evaluator, checkpoint
     strategy = trainer.fit_strategy()
     strategy_fitted = trainer.now()
     evaluation = evaluator.after(iteration, weights_of(trainer.strategy.network))
-    if last:
-        evaluation |= evaluator.finish()
     evaluated = trainer.now()
     row = {
         "iteration": iteration,

@@ -38,6 +38,8 @@ class Trainer:
         self.config, self.seed, self.iteration = config, seed, 0
         self.rules = config.game.rules()
         self.device = device_named(config.run.device, "run.device")
+        device_named(config.traversal.device, "traversal.device")  # told now, not by a worker later
+        device_named(config.evaluation.device, "evaluation.device")
         self.synchronize = synchronizer(self.device)
         sizes = config.memory
         self.advantage = [

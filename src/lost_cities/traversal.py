@@ -119,9 +119,10 @@ class Traverser:
 
 def _doubled(rules: Rules, records: Records, filled: int) -> Records:
     larger = make_records(rules, 2 * len(records.kind))
-    pair: tuple[NDArray[Any], NDArray[Any]]
-    for pair in zip(larger, records, strict=True):
-        pair[0][:filled] = pair[1][:filled]
+    new_arrays: list[Any] = [*larger]
+    old_arrays: list[Any] = [*records]
+    for new, old in zip(new_arrays, old_arrays, strict=True):
+        new[:filled] = old[:filled]
     return larger
 
 

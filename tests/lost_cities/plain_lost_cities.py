@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 Card = tuple[int, int]
 
@@ -32,6 +32,13 @@ class PlainGame:
     def __post_init__(self) -> None:
         self.piles = [[] for _ in range(self.colours)]
         self.expeditions = [[[] for _ in range(self.colours)] for _ in range(2)]
+
+    def copy(self) -> PlainGame:
+        twin = replace(self, deck=self.deck[:], hands=[hand[:] for hand in self.hands])
+        twin.piles = [pile[:] for pile in self.piles]
+        twin.expeditions = [[cards[:] for cards in side] for side in self.expeditions]
+        twin.seen_drawn = [cards[:] for cards in self.seen_drawn]
+        return twin
 
     def playable(self, card: Card) -> bool:
         numbers = [number for _, number in self.expeditions[self.mover][card[0]] if number]
