@@ -10,6 +10,7 @@ from typing import Any
 
 from lost_cities.config import load_config
 from lost_cities.errors import LostCitiesError, NonFiniteTrainingError, WorkerLostError
+from lost_cities.files import check_writable, write_json
 
 EXIT_BAD_INPUT = 2
 EXIT_NOT_FINITE = 3
@@ -40,6 +41,20 @@ def build_parser() -> argparse.ArgumentParser:
     train.add_argument("--out", type=Path, required=True, help="folder of metrics.jsonl and checkpoint.pt")
     train.add_argument("--seed", type=_seed, default=0, help="default: 0")
     train.add_argument("--resume", action="store_true", help="continue the training in --out")
+
+    forward = _command(commands, "forward", _forward, "time calls of the network at several batch sizes")
+    sizes = [1, 4, 16, 64, 256, 1024]
+    forward.add_argument("--batch-sizes", type=_sizes, default=sizes, help="default: 1,4,16,64,256,1024")
+    forward.add_argument("--warm-up", type=_positive, default=10, help="untimed calls per batch size (default: 10)")
+    forward.add_argument("--calls", type=_positive, default=1000, help="timed calls per batch size (default: 1000)")
+    forward.add_argument("--out", type=Path, required=True, help="file to write (JSON)")
+
+    strength = commands.add_parser("strength", help="strength against each opponent before and after training")
+    strength.set_defaults(command=_strength)
+    strength.add_argument("--checkpoint", type=Path, required=True, help="checkpoint.pt of a training")
+    strength.add_argument("--games", type=_positive, default=400, help="per opponent (default: 400)")
+    strength.add_argument("--seed", type=_seed, default=0, help="of the deals (default: 0)")
+    strength.add_argument("--out", type=Path, help="file to write too (JSON)")
     return parser
 
 
@@ -61,6 +76,16 @@ def _seed(text: str) -> int:
     return int(text)
 
 
+def _positive(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected a whole number of at least 1")
+    return int(text)
+
+
+def _sizes(text: str) -> list[int]:
+    return [_positive(part) for part in text.split(",")]
+
+
 def _train(options: argparse.Namespace) -> None:
     config = load_config(options.config, options.set)
     from lost_cities.train import train  # torch takes a second to import; bad input is told before it
@@ -73,3 +98,28 @@ def _train(options: argparse.Namespace) -> None:
         )
 
     train(config, options.out, options.seed, options.resume, report)
+
+
+def _forward(options: argparse.Namespace) -> None:
+    config = load_config(options.config, options.set)
+    check_writable(options.out)
+    from lost_cities.forward import forward_sweep
+
+    result = forward_sweep(config, options.batch_sizes, options.warm_up, options.calls)
+    write_json(options.out, result)
+    for row in result["rows"]:
+        print(
+            f"batch {row['batch_size']:5d}: {row['microseconds_per_call']:10.1f} us per call "
+            f"{row['microseconds_per_state']:9.2f} us per state  {row['speed_up']:6.2f} x"
+        )
+
+
+def _strength(options: argparse.Namespace) -> None:
+    if options.out:
+        check_writable(options.out)
+    from lost_cities.strength import strength, strength_table
+
+    result = strength(options.checkpoint, options.games, options.seed)
+    if options.out:
+        write_json(options.out, result)
+    print(strength_table(result))
