@@ -46,6 +46,7 @@ class Walker:
             settings.baseline == "score",
             settings.points_per_unit,
             settings.max_decisions,
+            settings.explored_share,
         )
         self._traverser = Traverser(rules, sampling, lanes_of(config))
 

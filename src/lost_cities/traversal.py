@@ -27,6 +27,7 @@ class Sampling:
     score_baseline: bool
     points_per_unit: float
     most_decisions: int
+    explored_share: float = 1.0
 
 
 @dataclass
@@ -79,6 +80,7 @@ class Traverser:
             float(sampling.points_per_unit),
             float(sampling.score_baseline),
             float(sampling.most_decisions),
+            float(sampling.explored_share),
         )
         start_lanes(rules, state, seed, iteration, first, last)
         answers = np.zeros((self.width, rules.actions), np.float32)

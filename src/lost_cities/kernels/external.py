@@ -48,8 +48,8 @@ def make_frames(rules: Rules, width: int, depth: int) -> Frames:
 def resume_external(rules, lanes, frames, records, filled, advantages, settings, seed, iteration, last):
     """Go on in every waiting lane with the network's answers, up to its next decision or next traversal.
 
-    ``advantages``: float32, row i answers record ``filled + i``. ``settings``: unused, points per unit, unused,
-    most decisions of a traversal (as in :func:`lost_cities.kernels.outcome.resume_outcome`).
+    ``advantages``: float32, row i answers record ``filled + i``. ``settings``: those of
+    :func:`lost_cities.kernels.outcome.resume_outcome`, of which points per unit and most decisions apply.
     """
     unit, most = settings[1], settings[3]
     policy = np.empty(rules.actions)

@@ -20,7 +20,7 @@ from lost_cities.rules import RUNNING, Rules
 IDLE = -1
 # positions in Lanes.counts
 NEXT, FINISHED, NODES, FORCED, DECK_ENDINGS, CAP_ENDINGS, TOO_LONG, COUNTS = range(8)
-ADVANTAGE, STRATEGY = 0, 1
+ADVANTAGE, STRATEGY, UNEXPLORED = range(3)  # kinds of records; nothing is learned from the last
 
 
 class Lanes(NamedTuple):
@@ -43,7 +43,7 @@ class Records(NamedTuple):
     inputs: NDArray[np.int8]  # (N, rules.inputs)
     targets: NDArray[np.float32]  # (N, rules.actions): advantages in units, or probabilities
     legal: NDArray[np.uint8]  # (N, rules.actions)
-    kind: NDArray[np.uint8]  # (N,): ADVANTAGE or STRATEGY
+    kind: NDArray[np.uint8]  # (N,): ADVANTAGE, STRATEGY or UNEXPLORED
     player: NDArray[np.uint8]  # (N,): the player who decided
     traversal: NDArray[np.int64]  # (N,)
 

@@ -4,6 +4,10 @@ At a decision h of the traverser with strategy s, the action a is drawn with pro
 With the value V' of what follows and a baseline b that does not depend on the action (Schmid et al. 2019,
 section 3), unbiased estimates are V(h) = b + s(a) / q(a) (V' - b) and, as advantages of the legal actions,
 (1 - s(a)) / q(a) (V' - b) for a and -s(a) / q(a) (V' - b) for the others.
+
+Over the hundreds of decisions of a standard game the factors s / q multiply to estimates of huge variance. So only
+a share of the traverser's decisions, drawn by lot, explores and gives a record; at the others the strategy itself
+is played, whose factor is 1. Every record remains unbiased, because the lot does not depend on the game.
 """
 
 from __future__ import annotations
@@ -18,11 +22,13 @@ from lost_cities.kernels.lanes import (
     NODES,
     STRATEGY,
     TOO_LONG,
+    UNEXPLORED,
     count_ending,
     final_value,
     start_lane,
     to_decision,
 )
+from lost_cities.kernels.random import uniform
 from lost_cities.kernels.regret import regret_matching, sample
 
 
@@ -32,9 +38,9 @@ def resume_outcome(rules, lanes, memo, records, filled, advantages, settings, se
 
     ``advantages``: float32, row i answers record ``filled + i``. ``memo``: float64 (W, D, 3), per decision of the
     traverser q(a), s(a) and b. ``settings``: epsilon, points per unit, baseline by the score (0 or 1), most
-    decisions of a traversal.
+    decisions of a traversal, share of the traverser's decisions that explore.
     """
-    epsilon, unit, score_baseline, most = settings
+    epsilon, unit, score_baseline, most, share = settings
     policy = np.empty(rules.actions)
     legal = np.empty(rules.actions, np.uint8)
     for lane in range(lanes.rows.shape[0]):
@@ -49,6 +55,9 @@ def resume_outcome(rules, lanes, memo, records, filled, advantages, settings, se
             lanes.counts[TOO_LONG] += 1
         if records.kind[record] == STRATEGY:
             records.targets[record, :] = policy
+            action = sample(policy, lanes.streams, lane)
+        elif share < 1.0 and uniform(lanes.streams, lane) >= share:
+            records.kind[record] = UNEXPLORED
             action = sample(policy, lanes.streams, lane)
         else:
             legal[:] = records.legal[record]

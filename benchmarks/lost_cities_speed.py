@@ -1,6 +1,6 @@
 """Speed and memory of the Lost Cities trainer, as ratios out of one run on one machine.
 
-    python benchmarks/lost_cities.py [--parts engine,traversal,linear,iteration,batches,memory] [--repeats 5]
+    python benchmarks/lost_cities_speed.py [--parts engine,traversal,linear,iteration,batches,memory] [--repeats 5]
 
 Every time is CPU time of this process with one thread, so that other work on the machine does not count; variants
 take turns within a repeat. Rates are given as the median over the repeats with the smallest and largest beside it.
