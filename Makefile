@@ -25,6 +25,9 @@ check: environment-dev
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
 
+bench: environment-dev
+	@for program in benchmarks/*.py; do echo "== $$program"; $(BIN)/python $$program || exit 1; done
+
 environment:
 	@envs/install.sh
 

@@ -13,7 +13,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from armies.errors import ArmiesError
 
-BACKENDS = {"math": SDPBackend.MATH, "flash": SDPBackend.FLASH_ATTENTION}
+BACKENDS = {
+    "math": SDPBackend.MATH,
+    "flash": SDPBackend.FLASH_ATTENTION,
+    "efficient": SDPBackend.EFFICIENT_ATTENTION,
+}
 
 
 @contextmanager

@@ -52,6 +52,26 @@ def build_parser() -> argparse.ArgumentParser:
 
     engine = _command(commands, "engine", _engine, "time the engine alone")
     engine.add_argument("--out", type=Path, required=True, help="file to write (JSON)")
+
+    parity = _command(commands, "parity", _parity, "compare all paths on frozen batches with float64")
+    parity.add_argument("--batches", type=_positive, default=20, help="batches of positions (default: 20)")
+    parity.add_argument("--out", type=Path, required=True, help="file to write (JSON)")
+    parity.add_argument("--checkpoint", type=Path, help="weights to compare with (default: fresh ones)")
+    _device_options(parity, path=False)
+
+    evaluate = commands.add_parser("evaluate", help="play a checkpoint against an opponent")
+    evaluate.set_defaults(command=_evaluate)
+    evaluate.add_argument("--checkpoint", type=Path, required=True)
+    evaluate.add_argument("--opponent", required=True, help="random or heuristic")
+    evaluate.add_argument("--games", type=_positive, default=400, help="default: 400")
+    evaluate.add_argument("--seed", type=int, default=0, help="default: 0")
+
+    strength = _command(commands, "strength", _strength, "train with several seeds; table of win rates")
+    strength.set_defaults(preset="cpu")
+    strength.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="default: 0 1 2")
+    strength.add_argument("--iterations", type=_positive, default=60, help="default: 60")
+    strength.add_argument("--games", type=_positive, default=400, help="per number (default: 400)")
+    strength.add_argument("--out", type=Path, required=True, help="folder for trainings and strength.json")
     return parser
 
 
@@ -78,7 +98,8 @@ def _positive(text: str) -> int:
 
 
 def _path(options: argparse.Namespace) -> CollectPath:
-    path = path_from_environment() if options.path is None else path_named(options.path)
+    name = getattr(options, "path", None)
+    path = path_from_environment() if name is None else path_named(name)
     prepare_environment(path)
     return path
 
@@ -117,6 +138,41 @@ def _engine(options: argparse.Namespace) -> None:
 
     result = engine_alone(preset.board, preset.games, preset.steps, numba.get_num_threads())
     write_json(options.out, {**result, "preset": preset.name})
+
+
+def _parity(options: argparse.Namespace) -> None:
+    preset = preset_named(options.preset)
+    prepare_environment(path_named("fast"))
+    check_writable(options.out)
+    from armies.parity import parity
+
+    result = parity(preset, options.batches, options.device, options.seed, options.checkpoint)
+    write_json(options.out, result)
+
+
+def _evaluate(options: argparse.Namespace) -> None:
+    from armies.evaluate import against_opponent, load_player
+    from armies.opponents import OPPONENTS
+
+    if options.opponent not in OPPONENTS:
+        raise ArmiesError(f"opponent is {options.opponent!r}, expected one of {', '.join(OPPONENTS)}")
+    player = load_player(options.checkpoint)
+    score = against_opponent(player, options.opponent, options.games, options.seed)
+    low, high = score.interval()
+    print(
+        f"against {options.opponent}: {100 * score.rate:.1f} % [{100 * low:.1f}, {100 * high:.1f}] "
+        f"(wins {score.wins}, draws {score.draws}, losses {score.losses}; "
+        "wins and half of the draws, 95 % interval)"
+    )
+
+
+def _strength(options: argparse.Namespace) -> None:
+    preset, path = preset_named(options.preset), _path(options)
+    from armies.strength import measure_strength, strength_table
+
+    rows = measure_strength(preset, path, options.seeds, options.iterations, options.games, options.out)
+    write_json(options.out / "strength.json", {"schema": "strength/1", "rows": rows})
+    print(strength_table(rows))
 
 
 def check_writable(path: Path) -> None:

@@ -31,6 +31,7 @@ class Collector:
         B, cells = games.count, games.variant.cells
         pinned = device.type == "cuda" and path.attention == "flash"
         self.host = HostBuffers(device, pinned)
+        self.keeps_policy = path.keeps_policy(device.type)
         cells_shape = (cells, 2) if path.table else (PLANES, cells)
         self.observed = (self.host.empty(B, *cells_shape), self.host.empty(B, SUMMARY))
         self.mask = None if path.legal else self.host.empty(B, games.variant.actions)
@@ -78,6 +79,8 @@ class Collector:
         with timer.stage("log-probability, value and acting bookkeeping", "loop"):
             rollout.choices[t] = choices
             rollout.log_probs[t] = log_probs.gather(1, choices[:, None]).squeeze(1)
+            if self.keeps_policy and isinstance(rollout.legal, MoveLists):
+                rollout.legal.log_probs.append(log_probs[legal >= 0].cpu().numpy())
             rollout.values[t] = value_logits.float().softmax(-1)
             rollout.acting[t] = self.games.acting
         with timer.stage("env.step copies", "environment"):

@@ -22,13 +22,15 @@ reward.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from armies import kernels_moves, kernels_observe, kernels_step, random_setups
+from armies.illegal import explain_illegal
 from armies.kernels_observe import HISTORY_PLANES, PIECE_CODES, PIECE_PLANES, PLANE_NAMES, PLANES, SUMMARY
 from armies.kernels_step import BATTLELESS_LIMIT, FLAG_CAPTURED, GOES_ON, NO_LEGAL_MOVES, PLY_CAP
 from armies.state import make_rules, make_state
@@ -53,6 +55,9 @@ __all__ = [
     "signatures",
     "warm_up",
 ]
+
+# A second thread costs some microseconds to wake, on a busy machine milliseconds: as much as this many games.
+GAMES_PER_THREAD = 256
 
 
 class IllegalActionError(ValueError):
@@ -116,16 +121,17 @@ class Games:
         """Restart the games where ``mask`` (bool [count], default: all) is true.
 
         ``setups`` uint8 [count, 2, setup_cells] holds kinds, the cells in the order of the owner's view from
-        its back row; without it the games' next set-ups are used if there are some, else random ones. Raises SetupError.
+        its back row; without it the games' next set-ups are used if there are some, else random ones.
+        Raises SetupError.
         """
         chosen = np.ones(self.count, np.uint8) if mask is None else np.asarray(mask, bool).astype(np.uint8)
         if setups is None:
-            kernels_step.reset_games(self.rules, self.state, chosen)
+            self._run(kernels_step.reset_games, self.rules, self.state, chosen)
             return
         games = np.flatnonzero(chosen)
         self._check_setups(setups, games)
         self.state.setups[games] = setups[games]
-        kernels_step.start_from_setups(self.rules, self.state, chosen)
+        self._run(kernels_step.start_from_setups, self.rules, self.state, chosen)
         stuck = games[self.state.legal_counts[games] == 0]
         if stuck.size:
             raise SetupError(f"game {stuck[0]}: the set-ups leave the first player without a legal move")
@@ -169,13 +175,13 @@ class Games:
         The planes are listed in :mod:`armies.kernels_observe`; :meth:`summary` tells the rest.
         """
         out = self._buffer(out, (self.count, PLANES, self.variant.cells))
-        kernels_observe.write_planes(self.state, out)
+        self._run(kernels_observe.write_planes, self.state, out)
         return out
 
     def tokens(self, out: NDArray[np.uint8] | None = None) -> NDArray[np.uint8]:
         """The planes as two codes per cell: uint8 [count, cells, 2] (:mod:`armies.kernels_observe`)."""
         out = self._buffer(out, (self.count, self.variant.cells, 2))
-        kernels_observe.write_codes(self.state, out)
+        self._run(kernels_observe.write_codes, self.state, out)
         return out
 
     def summary(self, out: NDArray[np.uint8] | None = None) -> NDArray[np.uint8]:
@@ -184,7 +190,7 @@ class Games:
         The entries are listed in :mod:`armies.kernels_observe`.
         """
         out = self._buffer(out, (self.count, SUMMARY))
-        kernels_observe.write_summaries(self.rules, self.state, out)
+        self._run(kernels_observe.write_summaries, self.rules, self.state, out)
         return out
 
     def legal_mask(self, out: NDArray[np.uint8] | None = None) -> NDArray[np.uint8]:
@@ -193,7 +199,7 @@ class Games:
             self.legal_mask(out.view(np.uint8))
             return out
         out = self._buffer(out, (self.count, self.variant.actions))
-        kernels_step.write_legal_mask(self.state, out)
+        self._run(kernels_step.write_legal_mask, self.state, out)
         return out
 
     def legal_list(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -204,13 +210,13 @@ class Games:
         offsets = np.zeros(self.count + 1, np.int32)
         np.cumsum(self.state.legal_counts, out=offsets[1:])
         actions = np.empty(offsets[-1], np.int32)
-        kernels_step.write_legal_list(self.state, offsets, actions)
+        self._run(kernels_step.write_legal_list, self.state, offsets, actions)
         return offsets, actions
 
     def random_actions(self, out: NDArray[np.int32] | None = None) -> NDArray[np.int32]:
         """A uniformly random legal action per game: int32 [count], from generators of its own."""
         out = np.empty(self.count, np.int32) if out is None else out
-        kernels_step.write_random_actions(self.state, out)
+        self._run(kernels_step.write_random_actions, self.state, out)
         return out
 
     def step(self, actions: NDArray[np.int32]) -> Outcome:
@@ -225,7 +231,7 @@ class Games:
         outcome = Outcome(
             np.empty(self.count, np.uint8), np.empty(self.count, np.float32), np.empty(self.count, np.int32)
         )
-        if kernels_step.step_games(self.rules, self.state, actions, *outcome):
+        if self._run(kernels_step.step_games, self.rules, self.state, actions, *outcome):
             raise IllegalActionError(self._why_illegal(actions))
         return outcome
 
@@ -233,7 +239,8 @@ class Games:
         """One sentence on the first illegal action."""
         for game, action in enumerate(int(a) for a in actions):
             if not kernels_step.is_legal(self.state, game, action):
-                reason = explain_illegal(self, game, action)
+                side = int(self.acting[game])
+                reason = explain_illegal(self.variant, self.state.boards[game], side, action)
                 return f"game {game}: action {action} is illegal: {reason}"
         raise AssertionError("every action is legal")
 
@@ -253,6 +260,15 @@ class Games:
         for name, array in self.state._asdict().items():
             array[...] = arrays[name]
 
+    def _run(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
+        """Run a kernel on no more threads than the batch is worth; the result does not depend on them."""
+        allowed = numba.get_num_threads()
+        numba.set_num_threads(max(1, min(allowed, self.count // GAMES_PER_THREAD)))
+        try:
+            return kernel(*arguments)
+        finally:
+            numba.set_num_threads(allowed)
+
     def _buffer(self, out: NDArray[np.uint8] | None, shape: tuple[int, ...]) -> NDArray[np.uint8]:
         """``out`` if it has the right type and shape (else ValueError), or a new array."""
         if out is None:
@@ -262,36 +278,6 @@ class Games:
                 f"the output is {out.dtype} {list(out.shape)}; expected contiguous uint8 {list(shape)}"
             )
         return out
-
-
-def explain_illegal(games: Games, game: int, action: int) -> str:
-    """Why an illegal action is one, in words."""
-    from armies.state import KIND_BITS, LAKE, SIDE_SHIFT
-    from armies.variants import BOMB, SCOUT
-
-    size = games.variant.size
-    if not 0 <= action < games.variant.actions:
-        return f"actions lie between 0 and {games.variant.actions - 1}"
-    source, target = kernels_step.target_of(size, action)
-    side = int(games.acting[game])
-    board = games.state.boards[game] if side == 0 else games.state.boards[game][::-1]
-    piece, other = int(board[source]), int(board[target])
-    kind = piece & KIND_BITS
-    leg = f"from ({source // size}, {source % size}) to ({target // size}, {target % size})"
-    if not kind or piece >> SIDE_SHIFT & 1 != side:
-        return f"no own piece stands on its source, {leg}"
-    if kind >= BOMB:
-        return f"a {KIND_NAMES[kind]} does not move, {leg}"
-    if other == LAKE:
-        return f"its target is a lake, {leg}"
-    if other & KIND_BITS and other >> SIDE_SHIFT & 1 == side:
-        return f"an own piece stands on its target, {leg}"
-    if abs(source - target) not in (1, size) and kind != SCOUT:
-        return f"a {KIND_NAMES[kind]} moves one square, {leg}"
-    step = (1 if source // size == target // size else size) * (1 if target > source else -1)
-    if any(board[cell] for cell in range(source + step, target, step)):
-        return f"the way is not free, {leg}"
-    return f"the two-square rule forbids it, {leg}"
 
 
 _KERNEL_MODULES = (random_setups, kernels_moves, kernels_step, kernels_observe)

@@ -1,8 +1,8 @@
 """Where compiled kernels are kept: a folder named by the hash of the sources they were compiled from.
 
 numba (0.68) notices an edit of the file that a kernel stands in, but not of a file that the kernel calls
-into: an old caller would go on running old code. A folder per state of the sources cannot mix them.
-Every module with kernels imports this one first. ``NUMBA_CACHE_DIR`` in the environment wins.
+into or takes a constant from: an old caller would go on running old code. A folder per state of the sources
+cannot mix them. Every module with kernels imports this one first. ``NUMBA_CACHE_DIR``, if set, wins.
 """
 
 from __future__ import annotations
@@ -13,11 +13,20 @@ from pathlib import Path
 
 from numba.core import config
 
+# Kernels call and take constants from other modules with kernels and from these alone (a test looks).
+CONSTANTS = ("state.py", "variants.py")
+
+
+def kernel_sources() -> list[Path]:
+    """The files of this package that compiled code is made of."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return [path for path in files if path.name in CONSTANTS or "@njit" in path.read_text(encoding="utf-8")]
+
 
 def sources_hash() -> str:
-    """First 16 hexadecimal digits of the SHA-256 over this package's Python files, names and contents."""
+    """First 16 hexadecimal digits of the SHA-256 over names and contents of the kernels' sources."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
+    for path in kernel_sources():
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 

@@ -1,8 +1,15 @@
-"""Legal moves of one position, the two-square rule included. Rules: docs of ``armies.engine``."""
+"""Legal moves of one position, the two-square rule included. The rules are told in ``armies.engine``.
+
+Moves are found on a grid: the board in the mover's view with a wall around it, each square reduced to what it
+means for a move. Most pieces have no move at all in most positions, so what counts is to pass over them fast
+and without branches that depend on the neighbours.
+"""
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from armies import kernel_cache  # noqa: F401  (before any kernel)
 from armies.state import (
@@ -23,64 +30,101 @@ from armies.state import (
 )
 from armies.variants import BOMB, EMPTY, SCOUT
 
+MOVER, FAR_MOVER, ENTERABLE, PASSABLE = 1, 2, 4, 8  # bits of a grid's square; a wall has none
+ENTERABLE_SHIFT = 2
+
+
+def _meanings() -> NDArray[np.uint8]:
+    """What a board's byte means for a move of side 0 and of side 1: grid bits, uint8 [2, 256]."""
+    meanings = np.zeros((2, 256), np.uint8)
+    for side in range(2):
+        for code in range(LAKE):
+            kind = code & KIND_BITS
+            if code == EMPTY:
+                meanings[side, code] = ENTERABLE | PASSABLE
+            elif kind != EMPTY and (code >> SIDE_SHIFT) & 1 != side:
+                meanings[side, code] = ENTERABLE
+            elif kind != EMPTY and kind < BOMB:
+                meanings[side, code] = MOVER | FAR_MOVER if kind == SCOUT else MOVER
+    return meanings
+
+
+MEANINGS = _meanings()
+
 
 @njit(cache=True, nogil=True, fastmath=False)
-def reach(board, start, step, limit, side):  # type: ignore[no-untyped-def]
-    """How far a piece of ``side`` gets from ``start`` by steps of ``step`` cells, at most ``limit``.
-
-    It passes empty squares; a square with an enemy is the last, a lake or an own piece is out of reach.
-    """
-    distance = 0
-    while distance < limit:
-        code = int(board[start + step * (distance + 1)])
-        if code == EMPTY:
-            distance += 1
-            continue
-        if code != LAKE and (code >> SIDE_SHIFT) & 1 != side:
-            distance += 1
-        break
-    return distance
-
-
-@njit(cache=True, nogil=True, fastmath=False)
-def write_legal_moves(rules, board, chain, side, legal):  # type: ignore[no-untyped-def]
+def write_legal_moves(size, board, chain, side, grid, legal):  # type: ignore[no-untyped-def]
     """Write the legal actions of ``side`` to ``legal`` in ascending order and return their number.
 
-    ``board`` uint8 [cells] in the view of side 0, ``chain`` int16 [CHAIN_FIELDS] of ``side``.
+    ``board`` uint8 [cells] in the view of side 0, ``chain`` int16 [CHAIN_FIELDS] of ``side``; ``grid`` uint8
+    [(size + 2) * (size + 1) + 1] is overwritten but for its wall, which must be 0; ``legal`` is one entry
+    longer than the most legal moves.
     """
-    size = rules.size
-    span = 2 * (size - 1)
-    first, sign = (0, 1) if side == 0 else (size * size - 1, -1)  # from a view's cell to the board's
+    stride = size + 1  # a wall at the end of each row serves both its neighbours
+    cell, step = (0, 1) if side == 0 else (size * size - 1, -1)
+    for row in range(size):
+        square = (row + 1) * stride + 1
+        for column in range(size):
+            grid[square + column] = MEANINGS[side, board[cell]]
+            cell += step
+
     bound_cell = int(chain[CHAIN_CELL]) if chain[THREE_LOW] < chain[THREE_HIGH] else NO_CELL
     count = 0
     for row in range(size):
         for column in range(size):
-            source = row * size + column
-            cell = first + sign * source
-            code = int(board[cell])
-            kind = code & KIND_BITS
-            if kind == EMPTY or kind >= BOMB or (code >> SIDE_SHIFT) & 1 != side:
+            square = (row + 1) * stride + 1 + column
+            piece = grid[square]
+            if not piece & MOVER:
                 continue
-            far = size if kind == SCOUT else 1
-            left = reach(board, cell, -sign, min(far, column), side)
-            right = reach(board, cell, sign, min(far, size - 1 - column), side)
-            back = reach(board, cell, -sign * size, min(far, row), side)
-            ahead = reach(board, cell, sign * size, min(far, size - 1 - row), side)
+            source = row * size + column
+            along_row = source * 2 * (size - 1)  # the actions to the row's columns, then to the column's rows
+            along_column = along_row + size - 1
+            if not piece & FAR_MOVER and source != bound_cell:
+                # One step each way: written in any case, kept if the square can be entered.
+                legal[count] = along_row + column - 1
+                count += enterable(grid, square - 1)
+                legal[count] = along_row + column
+                count += enterable(grid, square + 1)
+                legal[count] = along_column + row - 1
+                count += enterable(grid, square - stride)
+                legal[count] = along_column + row
+                count += enterable(grid, square + stride)
+                continue
+            far = piece & FAR_MOVER
+            left, right = reach(grid, square, -1, far), reach(grid, square, 1, far)
+            back, ahead = reach(grid, square, -stride, far), reach(grid, square, stride, far)
             if source == bound_cell:
                 if chain[CHAIN_AXIS] == ALONG_ROW:
                     left, right = stop_at_worn_border(chain, column, left, right)
                 else:
                     back, ahead = stop_at_worn_border(chain, row, back, ahead)
-            # Ascending: k of a target below the source's own coordinate is the coordinate, above it one less.
-            action = source * span
-            for k in range(column - left, column + right):
-                legal[count] = action + k
+            for k in range(column - left, column + right):  # a target beyond the source counts one less
+                legal[count] = along_row + k
                 count += 1
-            action += size - 1
             for k in range(row - back, row + ahead):
-                legal[count] = action + k
+                legal[count] = along_column + k
                 count += 1
     return count
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def enterable(grid, square):  # type: ignore[no-untyped-def]
+    """1 if a move may end on the square, else 0."""
+    return int(grid[square]) >> ENTERABLE_SHIFT & 1
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def reach(grid, square, step, far):  # type: ignore[no-untyped-def]
+    """How many squares a piece gets from ``square`` by steps of ``step``; more than one if ``far``.
+
+    It passes empty squares; a square with an enemy is the last one, own pieces, lakes and walls stop it.
+    """
+    distance = 0
+    while grid[square + step * (distance + 1)] & PASSABLE:
+        distance += 1
+        if not far:
+            return distance
+    return distance + enterable(grid, square + step * (distance + 1))
 
 
 @njit(cache=True, nogil=True, fastmath=False)
@@ -98,7 +142,10 @@ def stop_at_worn_border(chain, position, down, up):  # type: ignore[no-untyped-d
 
 @njit(cache=True, nogil=True, fastmath=False)
 def extend_chain(chain, size, source, target):  # type: ignore[no-untyped-def]
-    """Note a leg from ``source`` to ``target`` (the side's own view) in the side's two-square chain."""
+    """Note a leg from ``source`` to ``target`` (the side's own view) in the side's two-square chain.
+
+    A chain whose piece falls needs no reset: the side's next move is another piece's.
+    """
     if source // size == target // size:
         axis, start, end = ALONG_ROW, source % size, target % size
     else:
@@ -116,6 +163,6 @@ def extend_chain(chain, size, source, target):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, fastmath=False)
 def forget_chain(chain):  # type: ignore[no-untyped-def]
-    """Reset a side's two-square chain: its piece fell, or a game begins."""
+    """Empty a side's two-square chain: a game begins."""
     chain[:] = 0
     chain[CHAIN_CELL] = NO_CELL

@@ -25,7 +25,8 @@ code       meaning
 28–75      own piece: ``28 + 4 * (kind - 1) + 2 * revealed + moved``
 =========  ======================================================================================
 
-At every cell, planes 0–27 are ``PIECE_PLANES[codes[..., 0]]``, planes 28–35 ``HISTORY_PLANES[codes[..., 1]]``.
+At every cell, planes 0–27 are ``PIECE_PLANES[codes[..., 0]]`` and planes 28–35 are
+``HISTORY_PLANES[codes[..., 1]]``.
 
 The summary (uint8 [n, SUMMARY]) is what belongs to no cell:
 

@@ -12,7 +12,6 @@ from armies import kernel_cache  # noqa: F401  (before any kernel)
 from armies.kernels_moves import extend_chain, forget_chain, write_legal_moves
 from armies.random_setups import random_below, shuffle_army
 from armies.state import (
-    CHAIN_CELL,
     KIND_BITS,
     MOVED,
     NO_CELL,
@@ -64,7 +63,14 @@ def set_up(rules, state, game):  # type: ignore[no-untyped-def]
 def find_legal_moves(rules, state, game):  # type: ignore[no-untyped-def]
     """Bring ``state.legal`` up to date with the position and return the number of legal moves."""
     side = int(state.acting[game])
-    count = write_legal_moves(rules, state.boards[game], state.chains[game, side], side, state.legal[game])
+    count = write_legal_moves(
+        rules.size,
+        state.boards[game],
+        state.chains[game, side],
+        side,
+        state.grids[game],
+        state.legal[game],
+    )
     state.legal_counts[game] = count
     return count
 
@@ -148,10 +154,6 @@ def move(rules, state, game, action):  # type: ignore[no-untyped-def]
             board[end] = defender | REVEALED
         else:
             board[end] = EMPTY
-        if result != ATTACKER_WINS:
-            forget_chain(state.chains[game, side])
-        if result != DEFENDER_WINS and state.chains[game, 1 - side, CHAIN_CELL] == size * size - 1 - target:
-            forget_chain(state.chains[game, 1 - side])
 
     state.plies[game] += 1
     state.acting[game] = 1 - side
@@ -186,8 +188,8 @@ def start_from_setups(rules, state, mask):  # type: ignore[no-untyped-def]
 def step_games(rules, state, actions, ended, reward, plies):  # type: ignore[no-untyped-def]
     """Play one action (int32 [n]) in every game and return 0, or the number of illegal actions.
 
-    If any action is illegal, no game is touched. ``ended`` uint8, ``reward`` float32 (of the side that moved),
-    ``plies`` int32 (of the finished game), each [n], are written. Finished games are restarted.
+    If any action is illegal, no game is touched. Written are ``ended`` uint8, ``reward`` float32 (of the side
+    that moved) and ``plies`` int32 (of the finished game), each [n]. Finished games are restarted.
     """
     illegal = 0
     for game in prange(actions.size):

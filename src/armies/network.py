@@ -23,6 +23,8 @@ from armies.engine import HISTORY_PLANES, PIECE_PLANES, PLANES, SUMMARY
 from armies.presets import NetworkConfig
 from armies.variants import Variant, action_cells
 
+LANES = 16  # tokens are filled up to a multiple of this
+
 
 @dataclass(frozen=True)
 class LegalMoves:
@@ -43,27 +45,27 @@ class Block(nn.Module):
         C = config.width
         self.heads = config.heads
         self.attention_norm = nn.LayerNorm(C)
-        self.query_key_value = nn.Linear(C, 3 * C)
-        self.output = nn.Linear(C, C)
+        self.query_key_value = nn.Linear(C, 3 * C, bias=False)
+        self.output = nn.Linear(C, C, bias=False)
         self.feed_norm = nn.LayerNorm(C)
-        self.expand = nn.Linear(C, config.feed_forward * C)
-        self.contract = nn.Linear(config.feed_forward * C, C)
+        self.expand = nn.Linear(C, config.feed_forward * C, bias=False)
+        self.contract = nn.Linear(config.feed_forward * C, C, bias=False)
 
-    def forward(self, x: Tensor, rows: Tensor | None = None, causal: bool = False) -> Tensor:
+    def forward(self, x: Tensor, rows: Tensor | None = None) -> Tensor:
         """[B, T, C] -> [B, T, C]; with ``rows`` (int64 [B, R]) only those rows of the result: [B, R, C]."""
         B, _, C = x.shape
         normed = self.attention_norm(x)
         if rows is None:
             query, key, value = self.query_key_value(normed).chunk(3, dim=-1)
         else:
-            weight, bias = self.query_key_value.weight, self.query_key_value.bias
-            query = F.linear(take_rows(normed, rows), weight[:C], bias[:C])
-            key, value = F.linear(normed, weight[C:], bias[C:]).chunk(2, dim=-1)
+            for_query, for_key_value = self.query_key_value.weight.split([C, 2 * C])
+            query = F.linear(take_rows(normed, rows), for_query)
+            key, value = F.linear(normed, for_key_value).chunk(2, dim=-1)
             x = take_rows(x, rows)
         heads = (self._split(query), self._split(key), self._split(value))
-        attended = F.scaled_dot_product_attention(*heads, is_causal=causal)  # [B, heads, R or T, C / heads]
+        attended = F.scaled_dot_product_attention(*heads)  # [B, heads, R or T, C / heads]
         x = x + self.output(attended.transpose(1, 2).reshape(B, -1, C))
-        return x + self.contract(F.gelu(self.expand(self.feed_norm(x))))
+        return x + self.contract(F.relu(self.expand(self.feed_norm(x))))
 
     def _split(self, x: Tensor) -> Tensor:
         """[B, T, C] -> [B, heads, T, C / heads]"""
@@ -82,6 +84,8 @@ class MoveNetwork(nn.Module):
         C = config.width
         playable = torch.as_tensor(variant.playable, dtype=torch.int64)
         token_of_cell = torch.zeros(variant.cells, dtype=torch.int64)  # lakes: 0, never read by a legal move
+        T = 1 + len(playable)
+        T += -T % LANES
         token_of_cell[playable] = torch.arange(1, len(playable) + 1)
         source, target = token_of_cell[torch.as_tensor(action_cells(variant), dtype=torch.int64)].unbind(1)
         self.playable: Tensor  # int64 [N], cells
@@ -93,7 +97,7 @@ class MoveNetwork(nn.Module):
         self.register_buffer("playable", playable, persistent=False)
         self.register_buffer("source_token", source, persistent=False)
         self.register_buffer("target_token", target, persistent=False)
-        self.register_buffer("pair", source * (1 + len(playable)) + target, persistent=False)
+        self.register_buffer("pair", source * T + target, persistent=False)
 
         self.register_buffer("piece_planes", torch.from_numpy(PIECE_PLANES).float(), persistent=False)
         self.register_buffer("history_planes", torch.from_numpy(HISTORY_PLANES).float(), persistent=False)
@@ -101,11 +105,12 @@ class MoveNetwork(nn.Module):
         self.embed = nn.Linear(PLANES, C, bias=False)
         self.positions = nn.Parameter(0.1 * torch.randn(len(playable), C))
         self.value_token = nn.Parameter(0.1 * torch.randn(C))
+        self.registers = nn.Parameter(0.1 * torch.randn(T - 1 - len(playable), C))
         self.summarise = nn.Linear(SUMMARY, C, bias=False)
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
         self.final_norm = nn.LayerNorm(C)
-        self.query = nn.Linear(C, C)
-        self.key = nn.Linear(C, C)
+        self.query = nn.Linear(C, C, bias=False)
+        self.key = nn.Linear(C, C, bias=False)
         self.value = nn.Linear(C, 3)
 
     @property
@@ -134,7 +139,8 @@ class MoveNetwork(nn.Module):
     def _tokens(self, cells: Tensor, summary: Tensor) -> Tensor:
         """Cells [B, N, C] get their positions; the value token, which knows the summary, stands in front."""
         value = self.value_token + self.summarise(summary.to(self.dtype))
-        return torch.cat([value[:, None], cells + self.positions], dim=1)
+        registers = self.registers.expand(len(cells), -1, -1)
+        return torch.cat([value[:, None], cells + self.positions, registers], dim=1)
 
     def all_actions(self, tokens: Tensor) -> tuple[Tensor, Tensor]:
         """Tokens [B, T, C] -> policy logits [B, A], illegal actions included, and value logits [B, 3]."""

@@ -22,11 +22,12 @@ VARIABLE = "ARMIES_COLLECT_PATH"
 
 STEPS = {
     "flash": "flash attention instead of the math one, in collection and update",
-    "fp32": "collection in fp32 instead of bf16 (on a CPU bf16 gains nothing once attention is fast)",
+    "fp32": "collection in fp32 instead of bf16, on a CPU, where bf16 gains nothing once attention is fast",
     "legal": "policy head, sampling and loss on the legal moves only",
     "table": "cells enter by a table look-up of their code instead of a product with their planes",
     "rows": "the last block computes the value token, legal sources and legal targets only (needs legal)",
-    "lean": "advantages are filtered first; the old policy is recomputed for kept transitions only",
+    "lean": "advantages are filtered first; the old policy is kept from a collection in fp32 on lists, else "
+    "recomputed for kept transitions only",
 }
 
 
@@ -42,10 +43,17 @@ class CollectPath:
     def attention(self) -> str:
         return "flash" if "flash" in self.steps else "math"
 
-    @property
-    def dtype(self) -> str:
-        """Number format of the network while it collects; the update is always in float32."""
-        return "float32" if "fp32" in self.steps else "bfloat16"
+    def update_attention(self, device: str) -> str:
+        """Backend of the update, in float32, on a kind of device; GPUs have flash kernels in half only."""
+        return "efficient" if self.attention == "flash" and device != "cpu" else self.attention
+
+    def collection_dtype(self, device: str) -> str:
+        """Number format of the network while it collects on a kind of device ("cpu", "cuda")."""
+        return "float32" if "fp32" in self.steps and device == "cpu" else "bfloat16"
+
+    def keeps_policy(self, device: str) -> bool:
+        """Whether the update takes the old policy from the collection instead of computing it again."""
+        return self.lean and self.legal and self.collection_dtype(device) == "float32"
 
     @property
     def legal(self) -> bool:

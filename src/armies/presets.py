@@ -8,6 +8,7 @@ with a floor of 0.01, PPO clip 0.2, GAE λ 0.5, TD λ 0.8, no discount.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from armies.errors import ArmiesError
 from armies.variants import VARIANTS, Variant
@@ -117,7 +118,7 @@ PRESETS: dict[str, Preset] = {
             variant="octa",
             games=64,
             steps=50,
-            network=NetworkConfig(width=32, heads=8, layers=2, feed_forward=4),
+            network=NetworkConfig(width=32, heads=8, layers=2, feed_forward=2),
             setup_width=32,
             learning=LearningConfig(),
         ),
@@ -126,7 +127,7 @@ PRESETS: dict[str, Preset] = {
             variant="classic",
             games=32,
             steps=50,
-            network=NetworkConfig(width=32, heads=8, layers=2, feed_forward=4),
+            network=NetworkConfig(width=32, heads=8, layers=2, feed_forward=2),
             setup_width=32,
             learning=LearningConfig(),
         ),
@@ -148,3 +149,9 @@ def preset_named(name: str) -> Preset:
     if name not in PRESETS:
         raise ArmiesError(f"preset is {name!r}, expected one of {', '.join(PRESETS)}")
     return PRESETS[name]
+
+
+def preset_from_dict(fields: dict[str, Any]) -> Preset:
+    """The preset that :func:`dataclasses.asdict` turned into ``fields``, as checkpoints hold it."""
+    parts = {"network": NetworkConfig(**fields["network"]), "learning": LearningConfig(**fields["learning"])}
+    return Preset(**{**fields, **parts})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,10 +24,11 @@ class Masks:
 
 @dataclass
 class MoveLists:
-    """Legal moves as lists of actions, one list per transition, ragged."""
+    """Legal moves as lists of actions, one list per transition, ragged; perhaps with the policy on them."""
 
     counts: list[NDArray[np.int64]] = field(default_factory=list)  # per ply [B]
     actions: list[NDArray[np.int32]] = field(default_factory=list)  # per ply [sum of counts]
+    log_probs: list[NDArray[np.float32]] = field(default_factory=list)  # per ply [sum of counts], or none
 
     def append(self, offsets: NDArray[np.int32], actions: NDArray[np.int32]) -> None:
         self.counts.append(np.diff(offsets).astype(np.int64))
@@ -34,14 +36,22 @@ class MoveLists:
 
     def select(self, index: Tensor) -> Tensor:
         """Lists of the transitions ``index`` (int64 [K]), padded with -1 to the longest: int64 [K, L]."""
+        actions = np.concatenate(self.actions).astype(np.int64)
+        return torch.from_numpy(self._padded(actions, index, -1)).to(index.device)
+
+    def select_policy(self, index: Tensor) -> Tensor:
+        """Log-probabilities of those lists as they were collected, padded with -inf: float32 [K, L]."""
+        padded = self._padded(np.concatenate(self.log_probs), index, -np.inf)
+        return torch.from_numpy(padded).to(index.device)
+
+    def _padded(self, flat: NDArray[Any], index: Tensor, padding: float) -> NDArray[Any]:
         counts = np.concatenate(self.counts)
         starts = np.cumsum(counts) - counts
         wanted = index.cpu().numpy()
         place = np.arange(counts[wanted].max(initial=0))
         inside = place < counts[wanted, None]
-        flat = np.concatenate(self.actions)
-        padded = np.where(inside, flat[np.where(inside, starts[wanted, None] + place, 0)], -1)
-        return torch.from_numpy(padded.astype(np.int64)).to(index.device)
+        chosen = flat[np.where(inside, starts[wanted, None] + place, 0)]
+        return np.where(inside, chosen, flat.dtype.type(padding))
 
 
 def pad_moves(offsets: NDArray[np.int32], actions: NDArray[np.int32]) -> NDArray[np.int64]:

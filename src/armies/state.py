@@ -51,7 +51,8 @@ class State(NamedTuple):
     history: NDArray[
         np.int16
     ]  # [n, 2 * HISTORY_PLIES]: source, target, newest first; NO_CELL; view of side 0
-    legal: NDArray[np.int16]  # [n, most legal moves]: legal actions of the side to move, ascending
+    grids: NDArray[np.uint8]  # [n, (size + 2) * (size + 1) + 1]: workspace of ``kernels_moves``
+    legal: NDArray[np.int16]  # [n, most legal moves + 1]: legal actions of the side to move, ascending
     legal_counts: NDArray[np.int32]  # [n]
     setups: NDArray[np.uint8]  # [n, 2, setup_cells]: what each game started from, in the owners' views
     next_setups: NDArray[np.uint8]  # [n, 2, setup_cells]: for every restart, where has_next is 1
@@ -89,7 +90,8 @@ def make_state(variant: Variant, count: int, seed: int) -> State:
         quiet_plies=np.zeros(count, np.int32),
         chains=np.zeros((count, 2, CHAIN_FIELDS), np.int16),
         history=np.full((count, 2 * HISTORY_PLIES), NO_CELL, np.int16),
-        legal=np.zeros((count, variant.most_legal_moves), np.int16),
+        grids=np.zeros((count, (variant.size + 2) * (variant.size + 1) + 1), np.uint8),
+        legal=np.zeros((count, variant.most_legal_moves + 1), np.int16),
         legal_counts=np.zeros(count, np.int32),
         setups=np.zeros(setup_shape, np.uint8),
         next_setups=np.zeros(setup_shape, np.uint8),

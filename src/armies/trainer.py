@@ -38,9 +38,10 @@ class Trainer:
 
     def collecting_network(self) -> MoveNetwork:
         """The move network in the number format in which the path collects."""
-        if self.path.dtype == "float32":
+        number = self.path.collection_dtype(self.device.type)
+        if number == "float32":
             return self.network
-        return copy.deepcopy(self.network).to(getattr(torch, self.path.dtype))
+        return copy.deepcopy(self.network).to(getattr(torch, number))
 
 
 def make_trainer(preset: Preset, path: CollectPath, seed: int, device_name: str) -> Trainer:
@@ -71,8 +72,9 @@ def make_trainer(preset: Preset, path: CollectPath, seed: int, device_name: str)
         shuffle=torch.Generator().manual_seed(seed),
     )
     trainer.setups.write_next(games, setup_network, sampling)
-    collecting = trainer.collecting_network()
-    trainer.attention = attention_that_runs(path.attention, lambda: trainer.collector.value_now(collecting))
+    collector, collecting = trainer.collector, trainer.collecting_network()
+    attention_that_runs(path.update_attention(device.type), lambda: collector.value_now(network))
+    trainer.attention = attention_that_runs(path.attention, lambda: collector.value_now(collecting))
     return trainer
 
 

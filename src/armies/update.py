@@ -19,7 +19,7 @@ from armies.network import MoveNetwork
 from armies.paths import CollectPath
 from armies.policy import forward, is_legal, log_probabilities
 from armies.presets import LearningConfig
-from armies.rollout import Rollout
+from armies.rollout import MoveLists, Rollout
 
 CHUNK = 512  # transitions per forward pass without gradients
 
@@ -95,7 +95,7 @@ def update_moves(
 
     The old policy is computed again in float32, so that the ratio is 1 before the first step whatever the
     number format of the collection was. A plain implementation does that for every transition before it
-    filters; a lean path filters first.
+    filters. A lean path filters first, and takes the old policy as it was collected if that was in float32.
     """
     device = rollout.choices.device
     advantages, targets = advantages_and_targets(
@@ -113,8 +113,10 @@ def update_moves(
     kept_targets = torch.from_numpy(targets.reshape(-1, 3)[kept]).to(device)
     totals = np.zeros(3)
     steps = 0
-    with forced_attention(path.attention):
-        if path.lean:
+    with forced_attention(path.update_attention(device.type)):
+        if path.keeps_policy(device.type):
+            old_log_probs = collected_policy(rollout, index)
+        elif path.lean:
             old_log_probs = recompute_policy(network, rollout, path, index)
         else:
             every = torch.arange(advantages.size, device=device)
@@ -130,6 +132,12 @@ def update_moves(
     require_finite_parameters("move network", network)
     means = [None] * 3 if steps == 0 else [float(total) / steps for total in totals]
     return UpdateReport(len(kept), threshold, *means)
+
+
+def collected_policy(rollout: Rollout, index: Tensor) -> Tensor:
+    """Log-probabilities of the transitions ``index`` (int64 [K]) as the collection computed them: [K, L]."""
+    assert isinstance(rollout.legal, MoveLists)
+    return rollout.legal.select_policy(index)
 
 
 @torch.no_grad()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import socket
 import time
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from tachograph.judging import Judgement, judge
 from tachograph.layout import StudyFolder
 from tachograph.lease import Lease
 from tachograph.ledger import Ledger
+from tachograph.machine import installed_packages
 from tachograph.models import Trainer
 from tachograph.planning import PlannedRun, resolve_command
 from tachograph.processes import boot_id, own_start_ticks
@@ -79,8 +81,8 @@ def make_attempt(
     sampler = HostSampler(lease.device)
     progress = Progress(planned, trainer.history, result, say) if planned.trains else None
 
-    def tick(_: int) -> None:
-        sampler.tick()
+    def tick(pid: int) -> None:
+        sampler.tick(pid)
         if progress:
             progress()
 
@@ -94,10 +96,11 @@ def make_attempt(
         max_hold_s=planned.max_hold_seconds,
         on_tick=tick,
     )
-    host = sampler.stop()
+    sampler.stop()
     if progress:
         progress()
     judgement = judge(planned, trainer, result, outcome.status, _reason(outcome, place / LOG))
+    sealed = _seal(place)
     facts = {
         "schema": "run/1",
         "generator": {"name": "tachograph", "version": __version__},
@@ -109,19 +112,20 @@ def make_attempt(
         "environment": recorded(environment, planned),
         "device": asdict(lease.device),
         "code": {"fingerprint": planned.code, "git": _trainer_git(trainer, root)},
+        "software": {"python": platform.python_version(), **installed_packages()},
         "process": own_process(),
         "outcome": outcome.as_record(),
         "lease": lease.as_record(),
-        "host": host,
+        "host": sampler.summary(),
         "validity": judgement.validity,
         "reason": judgement.reason,
         "checks": judgement.checks,
         "ingest": judgement.ingest,
         "result": result.relative_to(place).as_posix(),
-        "files": _seal(place),
+        "files": sealed,
     }
     write_json(place / RUN, facts)
-    files = {**facts["files"], RUN: sha256_file(place / RUN)}
+    files = {**sealed, RUN: sha256_file(place / RUN)}
     ledger.append(
         "ended",
         run=planned.key,
@@ -169,16 +173,10 @@ def _reason(outcome: Outcome, log: Path) -> str | None:
     if outcome.status == "finished":
         return None
     if outcome.status == "failed":
-        return f"exit code {outcome.exit_code}: {_last_line(log)}"
-    if outcome.status == "killed":
-        return f"killed by {outcome.signal}" + _memory_hint(outcome)
-    if outcome.status == "time_limit":
-        return "held the device for longer than registered and was ended"
-    return f"interrupted by {outcome.signal}" if outcome.signal else "interrupted"
-
-
-def _memory_hint(outcome: Outcome) -> str:
-    return " (was it out of memory? see dmesg)" if outcome.signal == "SIGKILL" else ""
+        return f"{outcome.reason}: {_last_line(log)}"
+    if outcome.signal == "SIGKILL" and outcome.oom_kills:
+        return f"{outcome.reason}, while the kernel killed {outcome.oom_kills} process(es) for want of memory"
+    return outcome.reason
 
 
 def _last_line(log: Path) -> str:

@@ -16,7 +16,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog="tachograph", description="Plan, inspect and verify studies; `snakemake` executes them."
     )
     parser.add_argument("--version", action="version", version=f"tachograph {__version__}")
-    subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    subparsers = parser.add_subparsers(dest="subcommand", required=True, metavar="COMMAND")
     for command in (plan, status, discard, amend, restore, verify, leasecommand):
         command.add_parser(subparsers)
     return parser

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from typing import Any
 from tachograph.errors import TachographError
 
 MAX_JSON_BYTES = 64 * 1024 * 1024
+PLAIN_PATH = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")  # relative, without escapes
 
 
 def canonical_json(value: Any) -> str:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tachograph.errors import TachographError
-from tachograph.evidence.gates import Check, judge_history
+from tachograph.evidence.gates import Ended, Expected
+from tachograph.evidence.gates import judge as judge_history
 from tachograph.evidence.history import Counter, HistorySpec, read_history
 from tachograph.files import read_json
 from tachograph.models.trainer import HistoryFile, Trainer
@@ -40,7 +41,8 @@ def history_spec(history: HistoryFile) -> HistorySpec:
         durations=durations,
         format=history.format,
         iteration=history.iteration,
-        metrics=tuple(history.metrics),
+        metrics=(*history.metrics, *history.sparse_metrics),
+        sparse=tuple(history.sparse_metrics),
         aliases=dict(history.aliases),
         zero_work=tuple(history.zero_work),
         monotonic=history.monotonic,
@@ -65,20 +67,19 @@ def _judge_history(planned: PlannedRun, trainer: Trainer, result: Path) -> Judge
     if not result.is_file():
         return Judgement("invalid", f"the trainer ended without an error but wrote no {trainer.history.file}")
     history = read_history(result, history_spec(trainer.history))
-    checks: list[Check] = judge_history(history, planned.amount)
-    failed = [check for check in checks if not check.ok]
+    judged = judge_history(
+        history,
+        Ended(exit_code=0),
+        Expected(planned.amount, trainer.history.work.unit, tuple(trainer.history.metrics)),
+    )
     ingest = {
         "sha256": history.sha256,
         "bytes": history.size,
         "rows": len(history),
         "findings": [{"kind": f.kind, "line": f.line, "sentence": f.sentence} for f in history.findings],
     }
-    return Judgement(
-        "invalid" if failed else "valid",
-        "; ".join(check.detail for check in failed) or None,
-        [{"name": check.name, "ok": check.ok, "detail": check.detail} for check in checks],
-        ingest,
-    )
+    checks = [{"name": check.name, "ok": check.ok, "detail": check.detail} for check in judged.checks]
+    return Judgement("valid" if judged.valid else "invalid", judged.reason, checks, ingest)
 
 
 def _judge_single(planned: PlannedRun, result: Path) -> Judgement:

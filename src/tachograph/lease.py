@@ -20,22 +20,23 @@ from typing import Any
 from filelock import Timeout, UnixFileLock
 
 from tachograph.device import Device
-from tachograph.errors import LeaseUnavailableError, TachographError
+from tachograph.errors import TachographError
 from tachograph.holders import (
     TOKEN_VARIABLE,
     Holder,
     find_holders,
     inherited_descriptor,
     live_outer_lease,
-    started_us,
+    nested_holders,
     token_carriers,
+    token_prefix,
     utc,
 )
 from tachograph.lockfile import check_regular, lock_path, names_same_file, prepare_folder, write_record
+from tachograph.nestedlock import open_for_nesting, try_lock_byte
+from tachograph.patience import Patience
 from tachograph.processes import ancestors, boot_id, is_alive, own_start_ticks, printable
 
-POLL_SECONDS = 0.5  # 0.1 % of a core while waiting; a shorter poll disturbs the run that is waited for
-SAY_EVERY_SECONDS = 30.0
 _CREATION_GRACE_SECONDS = 1.0  # another user may have made the folder, but not yet the file with its mode
 
 
@@ -51,15 +52,15 @@ class _ReplacedError(Exception):
 class Lease:
     """Exclusive use of ``device`` until :meth:`release`, or the end of the ``with`` block.
 
-    ``descriptor`` is the open lock file, to be passed on to the program that uses the device (None in a
-    nested lease that did not inherit it); ``token`` goes into that program's environment as
-    ``TACHOGRAPH_LEASE``. Both are done by :func:`tachograph.supervise.supervise`.
+    ``descriptors`` are open lock files, to be passed on to the program that uses the device; ``token`` goes
+    into that program's environment as ``TACHOGRAPH_LEASE``. Both are done by
+    :func:`tachograph.supervise.supervise`.
     """
 
     device: Device
     path: Path
     token: str
-    descriptor: int | None
+    descriptors: list[int]
     max_hold_s: float
     waited_s: float
     since_monotonic: float
@@ -76,7 +77,7 @@ class Lease:
         return {TOKEN_VARIABLE: self.token}
 
     def release(self) -> None:
-        """Give the device back. Does nothing if that was done before, or to a nested lease.
+        """Give the device back, or the turn under an outer lease. Does nothing if that was done before.
 
         If ``survivors`` names processes that could not be ended, the lock is kept for as long as this process
         lives: unlocking would take the lock away from them too. Later, their token still tells.
@@ -84,14 +85,15 @@ class Lease:
         if self._held_s is not None:
             return
         self._held_s = time.monotonic() - self.since_monotonic
-        if self._lock is None or self.descriptor is None:
+        self._replaced = not names_same_file(self.path, self.descriptors[-1])
+        if self._lock is None:
+            os.close(self.descriptors[-1])  # the outer lease's own file stays as it is
             return
-        self._replaced = not names_same_file(self.path, self.descriptor)
         if self.survivors:
             _KEPT.append(self._lock)
             return
         with contextlib.suppress(OSError):  # the text is a courtesy, the lock counts
-            write_record(self.descriptor, {"state": "free", "released": utc(time.time())})
+            write_record(self.descriptors[0], {"state": "free", "released": utc(time.time())})
         self._lock.release()
 
     def as_record(self) -> dict[str, Any]:
@@ -108,7 +110,7 @@ class Lease:
             "max_hold_s": self.max_hold_s,
             "contended": bool(self.waited_for),
             "waited_for": [
-                {"how": h.how, "pid": h.pid, "command": h.command, "since": h.since} for h in self.waited_for
+                {"how": h.how, "pid": h.pid, "program": h.program, "since": h.since} for h in self.waited_for
             ],
             "nested": self.nested,
             "lock_file_replaced": self._replaced,
@@ -140,29 +142,42 @@ def acquire(
 
     ``folder`` holds the lock file (None: :func:`tachograph.lockfile.default_lease_folder`). While waiting,
     ``say`` gets a sentence at once and then every 30 s that names the holder. After ``max_wait_s`` seconds:
-    :class:`LeaseUnavailableError`. A folder or file that cannot carry a lock: :class:`TachographError`.
+    :class:`tachograph.errors.LeaseUnavailableError`. A folder or file that cannot carry a lock:
+    :class:`TachographError`.
 
-    Inside of a lease of the same device (its token is in our environment and its owner lives) this returns at
-    once with ``nested`` set: the outer lease answers for all that it has started.
+    Inside of a lease by the same file (its token is in our environment and its owner lives) this does not
+    wait for that lease: ``nested`` is set, and only others inside of it are waited for.
     """
     path = lock_path(folder, device.physical_id)
-    outer = live_outer_lease(device.physical_id)
+    patience = Patience(device.physical_id, path, max_wait_s, say)
+    outer = live_outer_lease(path)
     if outer is not None:
-        return _nested(device, path, outer, max_hold_s)
+        return _take_nested(device, path, outer, max_hold_s, patience)
     prepare_folder(path)
-    return _Acquisition(device, path, study, run, max_wait_s, max_hold_s, say).take()
+    return _Acquisition(device, path, study, run, max_hold_s, patience).take()
 
 
-def _nested(device: Device, path: Path, outer: str, max_hold_s: float) -> Lease:
+def _take_nested(device: Device, path: Path, outer: str, max_hold_s: float, patience: Patience) -> Lease:
+    """Take turns with others under the same outer lease, which keeps everybody else away."""
+    depth = outer.count(".")
+    descriptor = open_for_nesting(path)
+    try:
+        while not try_lock_byte(descriptor, depth):
+            patience.wait(lambda: nested_holders(path, depth))
+        inherited = inherited_descriptor(path, os.getpid())
+    except BaseException:
+        os.close(descriptor)
+        raise
     return Lease(
         device=device,
         path=path,
         token=f"{outer}.{secrets.token_hex(8)}",
-        descriptor=inherited_descriptor(device.physical_id),
+        descriptors=[descriptor] if inherited is None else [inherited, descriptor],
         max_hold_s=max_hold_s,
-        waited_s=0.0,
+        waited_s=time.monotonic() - patience.started,
         since_monotonic=time.monotonic(),
         since_wall=time.time(),
+        waited_for=list(patience.waited_for.values()),
         nested=True,
     )
 
@@ -171,21 +186,11 @@ class _Acquisition:
     """One try at getting a lease, from the first look to the lock or the refusal."""
 
     def __init__(
-        self,
-        device: Device,
-        path: Path,
-        study: str,
-        run: str,
-        max_wait_s: float,
-        max_hold_s: float,
-        say: Callable[[str], None],
+        self, device: Device, path: Path, study: str, run: str, max_hold_s: float, patience: Patience
     ) -> None:
         self.device, self.path, self.study, self.run = device, path, study, run
-        self.max_wait_s, self.max_hold_s, self.say = max_wait_s, max_hold_s, say
-        self.token = f"{device.physical_id}:{os.getpid()}.{own_start_ticks()}.{secrets.token_hex(8)}"
-        self.started = time.monotonic()
-        self.next_saying = 0.0
-        self.waited_for: dict[tuple[int, int], Holder] = {}
+        self.max_hold_s, self.patience = max_hold_s, patience
+        self.token = f"{token_prefix(path)}{os.getpid()}.{own_start_ticks()}.{secrets.token_hex(8)}"
         self.descriptor = -1
         self.lock = UnixFileLock(
             path,
@@ -199,13 +204,13 @@ class _Acquisition:
 
     def take(self) -> Lease:
         while not self._try_lock():
-            self._wait(lambda: find_holders(self.path, self.device.physical_id))
+            self.patience.wait(lambda: find_holders(self.path))
         try:
             while left_over := self._left_over():
-                self.next_saying = 0.0  # these are other processes than those named before
+                self.patience.speak_next_time()
                 # We keep the lock meanwhile, so that users of flock(1) wait too.
                 while any(is_alive(holder.pid, holder.start_ticks) for holder in left_over):
-                    self._wait(lambda: left_over)
+                    self.patience.wait(lambda: left_over)
             return self._lease()
         except BaseException:
             self.lock.release()
@@ -218,8 +223,9 @@ class _Acquisition:
         except (Timeout, _ReplacedError):
             return False
         except PermissionError as error:
-            if time.monotonic() - self.started < _CREATION_GRACE_SECONDS:
-                return False
+            if time.monotonic() - self.patience.started < _CREATION_GRACE_SECONDS:
+                time.sleep(0.05)
+                return self._try_lock()
             raise TachographError(
                 f"lock file {self.path} cannot be opened by user {_user()}: {error.strerror}; "
                 "expected a file of mode 0666 in a folder of mode 0755 without the sticky bit; "
@@ -257,7 +263,7 @@ class _Acquisition:
                 "uid": os.getuid(),
                 "study": self.study,
                 "run": self.run,
-                "command": printable(" ".join(sys.argv)),
+                "command": printable(os.path.basename(sys.argv[0])),
                 "since": utc(now),
                 "deadline": utc(now + self.max_hold_s),
             },
@@ -266,52 +272,22 @@ class _Acquisition:
     def _left_over(self) -> list[Holder]:
         """Processes of earlier leases that still run, though nobody has their lock any more."""
         own = [os.getpid(), *ancestors(os.getpid())]  # we may be started by one of them ourselves
-        return token_carriers(self.device.physical_id, spare=own)
-
-    def _wait(self, look: Callable[[], list[Holder]]) -> None:
-        """Sleep until the next try. ``look`` finds the holders; it is costly, so called rarely."""
-        now = time.monotonic()
-        remaining = self.max_wait_s - (now - self.started)
-        if now >= self.next_saying or remaining <= 0:
-            self.next_saying = now + SAY_EVERY_SECONDS
-            self._tell(look(), remaining)
-        time.sleep(min(POLL_SECONDS, max(remaining, 0.0)))
-
-    def _tell(self, holders: list[Holder], remaining: float) -> None:
-        """Name the holders; LeaseUnavailableError if waiting any longer is not allowed or makes no sense."""
-        place = f"device {self.device.physical_id}"
-        above = started_us(holders)
-        if above is not None:
-            raise LeaseUnavailableError(
-                f"{place} is held by {above.sentence()}, which has started this program: waiting for it "
-                "could never end; let `tachograph lease -- COMMAND` take the place of the outer lock"
-            )
-        for holder in holders:
-            self.waited_for.setdefault((holder.pid, holder.start_ticks), holder)
-        # The holder may end between the try and the look; then there is nobody to name, and the next try
-        # tells.
-        who = "; ".join(holder.sentence() for holder in holders) or "a process that is just ending"
-        if remaining <= 0:
-            raise LeaseUnavailableError(
-                f"{place} is still taken after waiting {self.max_wait_s:g} s, held by {who}; "
-                f"lock file {self.path}"
-            )
-        self.say(f"waiting for {place}, held by {who}; giving up in {remaining:.0f} s")
+        return token_carriers(self.path, spare=own)
 
     def _lease(self) -> Lease:
-        if self.waited_for:
+        if self.patience.waited_for:
             self._stamp(self.descriptor)  # "since" must not count the wait for left-over processes
         now = time.monotonic()
         return Lease(
             device=self.device,
             path=self.path,
             token=self.token,
-            descriptor=self.descriptor,
+            descriptors=[self.descriptor],
             max_hold_s=self.max_hold_s,
-            waited_s=now - self.started,
+            waited_s=now - self.patience.started,
             since_monotonic=now,
             since_wall=time.time(),
-            waited_for=list(self.waited_for.values()),
+            waited_for=list(self.patience.waited_for.values()),
             _lock=self.lock,
         )
 

@@ -133,13 +133,14 @@ def _check_parts(study: Study, trainer: Trainer, path: Path) -> None:
     for part, wanted, command in (
         ("profile", study.profile is not None, trainer.profile),
         ("component", study.component, trainer.component),
-        ("parity", study.parity, trainer.parity),
+        ("parity", study.parity is not None, trainer.parity),
     ):
         if wanted and command is None:
             raise TachographError(f"{path}: {part}: trainer {trainer.name} has no {part} command")
     for metric in study.curves:
-        if metric.column not in trainer.history.metrics:
-            known = ", ".join(trainer.history.metrics)
+        columns = [*trainer.history.metrics, *trainer.history.sparse_metrics]
+        if metric.column not in columns:
+            known = ", ".join(columns)
             raise TachographError(f"{path}: curves: found column {metric.column!r}, expected one of: {known}")
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import stat
 from pathlib import Path
 from typing import Any
 
 from tachograph.errors import TachographError
 
+DEFAULT_PARENT = Path("/var/tmp")
 RECORD_SCHEMA = 1
 RECORD_LIMIT = 4096  # bytes; anybody may write into the file, so reading is bounded
 
@@ -36,7 +39,7 @@ def default_lease_folder(physical_id: str) -> Path:
 
     Containers, and services with a private /tmp, see a ``/var/tmp`` of their own: let them share this folder.
     """
-    return Path("/var/tmp") / f"tachograph-lease-{physical_id}"
+    return DEFAULT_PARENT / f"tachograph-lease-{physical_id}"
 
 
 def lock_path(folder: Path | None, physical_id: str) -> Path:
@@ -50,7 +53,7 @@ def file_system_type(path: Path, mountinfo: Path = Path("/proc/self/mountinfo"))
     best, kind = "", "unknown"
     for line in mountinfo.read_text(errors="replace").splitlines():
         left, _, right = line.partition(" - ")
-        mount = left.split()[4].encode().decode("unicode_escape")  # blanks are written as \040
+        mount = re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), left.split()[4])  # blank: \040
         inside = real == mount or real.startswith(mount.rstrip("/") + "/")
         if inside and len(mount) >= len(best):  # of two mounts at one place the later covers the earlier
             best, kind = mount, right.split()[0]
@@ -61,12 +64,10 @@ def prepare_folder(path: Path, mountinfo: Path = Path("/proc/self/mountinfo")) -
     """Create the folder of lock file ``path`` if need be; TachographError if no lease can live there."""
     folder = path.parent
     try:
-        if not folder.exists() and not folder.is_symlink():
-            folder.parent.mkdir(parents=True, exist_ok=True)
-            folder.mkdir()
-            folder.chmod(0o755)  # whatever the umask says, other users must find the file
-    except FileExistsError:
-        pass  # another process was faster
+        for missing in reversed([f for f in (folder, *folder.parents) if not os.path.lexists(f)]):
+            with contextlib.suppress(FileExistsError):  # another process was faster
+                missing.mkdir()
+                missing.chmod(0o755)  # whatever the umask says, other users must find the file
     except OSError as error:
         raise TachographError(
             f"lease folder {folder} cannot be created: {error.strerror}; "

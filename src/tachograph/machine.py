@@ -65,7 +65,7 @@ def machine_facts(device: Device, torch_probe: Path) -> dict[str, Any]:
         "boot_id": boot_id(),
         "load_average": list(os.getloadavg()),
         "python": {"version": platform.python_version(), "implementation": platform.python_implementation()},
-        "packages": {name: _version(name) for name in RECORDED_PACKAGES},
+        "packages": installed_packages(),
         "torch": torch,
     }
 
@@ -108,6 +108,11 @@ def _text_or_none(path: Path) -> str | None:
 def _text(path: Path) -> Any:
     text = _text_or_none(path)
     return unknown(f"{path} cannot be read") if text is None else text.strip()
+
+
+def installed_packages() -> dict[str, str | None]:
+    """Versions of the packages that results can depend on, None where one is not installed."""
+    return {name: _version(name) for name in RECORDED_PACKAGES}
 
 
 def _version(package: str) -> str | None:

@@ -111,7 +111,7 @@ def plan_study(study: Study, trainer: Trainer, device_kind: DeviceKind, code: st
     planner = _Planner(study, trainer, device_kind, code)
     design = study.design
     first_seed = design.seeds[0]
-    if study.parity and trainer.parity is not None:
+    if study.parity is not None and trainer.parity is not None:
         planner.add("parity", "all", first_seed, 0, trainer.parity, Arm(title="all arms"))
     for check in study.smoke:
         for name, arm in ((check.arm, study.arms[check.arm]), (f"{check.arm}-before", check.like)):

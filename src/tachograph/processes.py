@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,10 @@ TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True)
 class ProcessStat:
-    """The fields of ``/proc/PID/stat`` that are used here (proc_pid_stat(5)); times in clock ticks."""
+    """The fields of ``/proc/PID/stat`` that are used here (proc_pid_stat(5)); times in clock ticks.
+
+    ``reaped_ticks`` is the processor time of children that have ended and were waited for, and of theirs.
+    """
 
     pid: int
     name: str
@@ -22,6 +25,7 @@ class ProcessStat:
     parent: int
     user_ticks: int
     system_ticks: int
+    reaped_ticks: int
     threads: int
     start_ticks: int
 
@@ -55,6 +59,7 @@ def read_stat(pid: int, proc: Path = PROC) -> ProcessStat | None:
         parent=int(fields[1]),
         user_ticks=int(fields[11]),
         system_ticks=int(fields[12]),
+        reaped_ticks=int(fields[13]) + int(fields[14]),
         threads=int(fields[17]),
         start_ticks=int(fields[19]),
     )
@@ -120,16 +125,30 @@ def printable(text: str, limit: int = 160) -> str:
     return clean if len(clean) <= limit else clean[: limit - 1] + "…"
 
 
-def command_line(pid: int) -> str:
-    """The command of ``pid`` in one printable line; its short name in brackets if it shows none; or ''."""
+def command_line(pid: int, proc: Path = PROC) -> str:
+    """The command of ``pid`` in one printable line; its short name in brackets if it shows none; or ''.
+
+    For the terminal. Arguments may hold secrets; for files that are kept there is :func:`program_name`.
+    """
+    return " ".join(_words(pid, proc))
+
+
+def program_name(pid: int, proc: Path = PROC) -> str:
+    """The first word of :func:`command_line`."""
+    return "".join(_words(pid, proc)[:1])
+
+
+def _words(pid: int, proc: Path) -> list[str]:
     try:
-        raw = (PROC / str(pid) / "cmdline").read_bytes()
+        raw = (proc / str(pid) / "cmdline").read_bytes()
     except OSError:
-        return ""
+        return []
     if raw:
-        return printable(raw.replace(b"\0", b" ").decode(errors="replace"))
-    stat = read_stat(pid)
-    return f"[{printable(stat.name)}]" if stat else ""
+        first, *rest = raw.rstrip(b"\0").split(b"\0")
+        words = [printable(first.decode(errors="replace"))]
+        return words + ([printable(b" ".join(rest).decode(errors="replace"))] if rest else [])
+    stat = read_stat(pid, proc)
+    return [f"[{printable(stat.name)}]"] if stat else []
 
 
 def environment_value(pid: int, name: str) -> str | None:
@@ -145,28 +164,31 @@ def environment_value(pid: int, name: str) -> str | None:
     return None
 
 
-def open_files(pid: int) -> Iterator[tuple[int, os.stat_result]]:
-    """Each open file of ``pid`` as (descriptor, its status); nothing where we may not look."""
+def open_files(pid: int) -> list[tuple[int, str, os.stat_result]]:
+    """Each open file of ``pid`` as (descriptor, path, status); [] if there is no such process.
+
+    Raises PermissionError if we may not look (a process of another user).
+    """
     folder = PROC / str(pid) / "fd"
+    found = []
     try:
-        names = os.listdir(folder)
-    except OSError:
-        return
-    for name in names:
-        try:
-            yield int(name), os.stat(folder / name)
-        except OSError:
-            continue
+        for name in os.listdir(folder):
+            with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+                found.append((int(name), os.readlink(folder / name), os.stat(folder / name)))
+    except (FileNotFoundError, ProcessLookupError):
+        pass
+    return found
 
 
-def holds_flock(pid: int, descriptor: int) -> bool:
-    """Whether this open file of ``pid`` carries an exclusive flock(2).
+def locks_of(pid: int, descriptor: int) -> list[list[str]]:
+    """The locks that this open file of ``pid`` carries: the words after ``lock: N:`` in ``/proc/PID/fdinfo``.
 
-    ``/proc/PID/fdinfo`` lists a lock only with the open file that owns it, also when that was inherited, so a
-    process that merely waits for the lock is told apart from one that has it (proc_pid_fdinfo(5)).
+    A lock is listed only with the open file that owns it, also when that was inherited, so a process that
+    merely waits for a lock is told apart from one that has it (proc_pid_fdinfo(5)). Words: kind,
+    ``ADVISORY``, ``WRITE`` or ``READ``, owner, file, first byte, last byte.
     """
     try:
         text = (PROC / str(pid) / "fdinfo" / str(descriptor)).read_text()
     except OSError:
-        return False
-    return any("FLOCK" in line and "WRITE" in line for line in text.splitlines() if line.startswith("lock:"))
+        return []
+    return [line.split()[2:] for line in text.splitlines() if line.startswith("lock:")]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
+import contextlib
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,10 +19,9 @@ from tachograph.planning import PlannedRun
 from tachograph.recordkeeping import set_record_aside
 from tachograph.recovery import close_abandoned
 from tachograph.registration import current_study, read_registration
-from tachograph.state import Attempt, read_state
+from tachograph.scripting import forced_targets
+from tachograph.state import Attempt, StudyState, read_state
 from tachograph.status import write_status
-
-FORCED_VARIABLE = "TACHOGRAPH_FORCED"  # set by the Snakefile: what -f, -F and -R name
 
 
 @dataclass(frozen=True)
@@ -51,9 +49,8 @@ def read_plan(path: Path) -> PlannedRun:
 
 def is_forced(planned: PlannedRun, folder: StudyFolder, rule: str) -> bool:
     """Whether the user asked for this run to be made again (``snakemake TARGET -f``, ``-F``, ``-R RULE``)."""
-    named = json.loads(os.environ.get(FORCED_VARIABLE, "[]"))
     own = {(folder.path / file).resolve() for file in (planned.target, planned.run_file)}
-    return any(name in ("*", rule) or Path(name).resolve() in own for name in named)
+    return any(name in ("*", rule) or Path(name).resolve() in own for name in forced_targets())
 
 
 def execute(
@@ -77,7 +74,7 @@ def execute(
         raise TachographError(
             f"{folder.sealed_registration}: the study is not registered, expected rule register first"
         )
-    trainer = current_study(registration)[1]
+    _, trainer, everything = current_study(registration)
     with acquire(
         host.device,
         host.lease_folder,
@@ -98,7 +95,7 @@ def execute(
             ledger.append(
                 "discarded", run=planned.key, attempt=before.number, reason="forced rerun", numbers_known=known
             )
-        say(f"{planned.study}: {planned.key} starts on {host.device.physical_id}")
+        say(_where_we_are(planned, everything, read_state(folder), host.device))
         made = make_attempt(planned, trainer, folder, lease, root, say)
     if made.judgement.validity == "valid":
         _publish(planned, read_state(folder).attempts[planned.key][-1], folder, ledger)
@@ -106,6 +103,17 @@ def execute(
     if made.judgement.validity != "valid":
         kept = folder.attempts / planned.key / f"{made.number:03d}"
         raise RunFailedError(f"{planned.study}: {planned.key} does not count: {made.sentence}; its files are in {kept}")
+
+
+def _where_we_are(planned: PlannedRun, everything: list[PlannedRun], state: StudyState, device: Device) -> str:
+    """What starts, how much of the study is done, and what is still to come."""
+    done = sum(state.counted(run) is not None for run in everything)
+    left = [run.key for run in everything if state.counted(run) is None and run.key != planned.key]
+    coming = f"then {', '.join(left[:3])}{' …' if len(left) > 3 else ''}" if left else "the last run"
+    return (
+        f"{planned.study}: {planned.key} starts on {device.physical_id}; "
+        f"{done} of {len(everything)} runs are done, {coming}"
+    )
 
 
 def _publish(planned: PlannedRun, attempt: Attempt, folder: StudyFolder, ledger: Ledger) -> None:
@@ -126,5 +134,6 @@ def _publish(planned: PlannedRun, attempt: Attempt, folder: StudyFolder, ledger:
 
 
 def say_on_terminal(sentence: str) -> None:
-    """Progress goes to standard error, where Snakemake's own messages go."""
-    print(sentence, file=sys.stderr, flush=True)
+    """Progress goes to standard error, where Snakemake's own messages go; a lost terminal does not end a run."""
+    with contextlib.suppress(OSError):
+        print(sentence, file=sys.stderr, flush=True)

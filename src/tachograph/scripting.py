@@ -10,11 +10,28 @@ from pathlib import Path
 import yaml
 
 from tachograph.errors import TachographError
-from tachograph.files import parse_json
+from tachograph.files import canonical_json, parse_json
 from tachograph.loading import load_configuration
 from tachograph.models import Configuration
 
 CONFIGURATION_VARIABLE = "TACHOGRAPH_CONFIGURATION"  # the Snakefile's merged configuration, as JSON
+FORCED_VARIABLE = "TACHOGRAPH_FORCED"  # what -f, -F and -R name, as a JSON list
+
+
+def tell_jobs(settings: Configuration, forced: list[str]) -> None:
+    """Put into the environment what the jobs of this Snakemake need to know, and its interpreter first on PATH.
+
+    Jobs say ``python``: that of their conda environment where one is used, else the one that runs Snakemake.
+    """
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    os.environ[CONFIGURATION_VARIABLE] = settings.model_dump_json()
+    os.environ[FORCED_VARIABLE] = canonical_json(forced)
+
+
+def forced_targets() -> list[str]:
+    """Files and rules that the user asked to be made again (``-f``, ``-R``); ``*`` is everything (``-F``)."""
+    named: list[str] = parse_json(os.environ.get(FORCED_VARIABLE, "[]"))
+    return named
 
 
 def configuration() -> Configuration:

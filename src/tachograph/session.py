@@ -18,6 +18,7 @@ from tachograph.lockfile import lock_path, prepare_folder
 from tachograph.models import Configuration
 from tachograph.opening import OpenedStudy
 from tachograph.recovery import close_abandoned
+from tachograph.scripting import tell_jobs
 from tachograph.status import write_status
 
 GPU_TOKENS = 1
@@ -32,11 +33,15 @@ class StudyBusyError(TachographError):
     exit_code = 75
 
 
-def begin(studies: Iterable[OpenedStudy], configuration: Configuration, resources: Mapping[str, Any]) -> None:
+def begin(
+    studies: Iterable[OpenedStudy], configuration: Configuration, resources: Mapping[str, Any], forced: list[str]
+) -> None:
     """What must hold before the first job: caps, devices, lock folders, and nobody else at work on these studies.
 
-    Attempts that a killed program left open are closed as ``interrupted``. Raises TachographError.
+    Attempts that a killed program left open are closed as ``interrupted``. ``forced`` names the files and rules that
+    the user wants made again. Raises TachographError.
     """
+    tell_jobs(configuration, forced)
     check_caps(resources)
     for one in studies:
         device = choose_device(one.planned[0].device_kind, configuration.device, one.study.name)

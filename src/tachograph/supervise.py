@@ -33,6 +33,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SAME_REQUEST_SECONDS = (
     1.0  # Ctrl-C, or the end of a terminal, may come from the kernel and from Snakemake too
 )
+LINGER_SECONDS = 0.5  # helpers of a program (Python's resource tracker) end by themselves just after it
 SURVIVOR_PATIENCE_SECONDS = 5.0  # after SIGKILL; only a process stuck in the kernel takes longer
 
 
@@ -47,6 +48,7 @@ def supervise(
     grace_s: float = 10.0,
     on_tick: Callable[[int], None] | None = None,
     tick_s: float = 0.5,
+    stdin: int | None = subprocess.DEVNULL,
 ) -> Outcome:
     """Run ``argv`` under ``lease`` to its end, or to ``max_hold_s`` seconds, and leave nothing of it behind.
 
@@ -64,7 +66,7 @@ def supervise(
     ours = {(stat.pid, stat.start_ticks) for stat in descendants(os.getpid())}
     oom_before = _oom_kills()
     with adopting_orphans(), _caught_signals() as caught:
-        program = _Program(argv, lease, cwd, environment, log_path, ours)
+        program = _Program(argv, lease, cwd, environment, log_path, stdin, ours)
         try:
             cause = program.watch(caught, max_hold_s, grace_s, on_tick, tick_s)
         finally:
@@ -85,6 +87,7 @@ class _Program:
         cwd: Path | None,
         environment: Mapping[str, str],
         log_path: Path | None,
+        stdin: int | None,
         ours: set[tuple[int, int]],
     ) -> None:
         self.token = lease.token
@@ -102,10 +105,10 @@ class _Program:
                 [*die_with_parent(), *argv],
                 cwd=cwd,
                 env=environment,
-                stdin=subprocess.DEVNULL,
+                stdin=stdin,
                 stdout=output,
                 stderr=output,
-                pass_fds=[] if lease.descriptor is None else [lease.descriptor],
+                pass_fds=lease.descriptors,
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:  # ValueError: a NUL byte in an argument
@@ -138,7 +141,7 @@ class _Program:
         try:
             while True:
                 until = min(next_tick, end_of_grace, end_of_hold if not cause else math.inf)
-                events = poll.poll(max(until - time.monotonic(), 0.0) * 1000)
+                events = poll.poll(min(max(until - time.monotonic(), 0.0), 3600.0) * 1000)
                 ready = {descriptor for descriptor, _ in events}
                 now = time.monotonic()
                 if exited in ready or now > killed + SURVIVOR_PATIENCE_SECONDS:
@@ -196,13 +199,17 @@ class _Program:
         Orphans have become our children (we are their subreaper); what carries the token is ours wherever it
         is.
         """
-        give_up = time.monotonic() + SURVIVOR_PATIENCE_SECONDS
+        kill_from = time.monotonic() + LINGER_SECONDS
+        give_up = kill_from + SURVIVOR_PATIENCE_SECONDS
         pause = 0.001
         killed: set[tuple[int, int]] = set()
         while True:
             left = self._left()
+            now = time.monotonic()
             for stat in left:
                 if stat.running:
+                    if now < kill_from and stat.pid != self.pid:
+                        continue
                     with suppress(ProcessLookupError, PermissionError):
                         os.kill(stat.pid, signal.SIGKILL)
                     if stat.pid != self.pid:
@@ -213,7 +220,7 @@ class _Program:
                     self._reap(stat.pid)
             if not left:
                 break
-            if time.monotonic() > give_up:
+            if now > give_up:
                 self.unkillable = [stat.pid for stat in left if is_alive(stat.pid, stat.start_ticks)]
                 break
             time.sleep(pause)
@@ -274,7 +281,8 @@ def _caught_signals() -> Iterator[_Caught]:
     before: dict[signal.Signals, Any] = {}
 
     def note(number: int, _: object) -> None:
-        os.write(writing, bytes([number]))
+        with suppress(BlockingIOError):  # thousands of signals unread: enough said
+            os.write(writing, bytes([number]))
 
     try:
         for number in STOP_SIGNALS:

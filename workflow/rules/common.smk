@@ -1,20 +1,17 @@
 """What all rules share: the opened studies, their wildcards, caps, and input functions."""
 
-import json
-import os
-import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
 from tachograph import opening
+from tachograph.analysis.names import figure_names, table_names
 from tachograph.errors import TachographError
+from tachograph.fingerprint import code_fingerprint
+from tachograph.models.trainer import Code
 
 ROOT = Path.cwd()
-SCRIPTS = Path(workflow.basedir) / "workflow" / "scripts"
 ENVIRONMENT = str(Path(workflow.basedir) / "envs" / "tachograph.yaml")
-# A conda environment brings its own interpreter; without one, jobs use the interpreter that runs Snakemake.
-PYTHON = "python" if workflow.deployment_settings.deployment_method else sys.executable
 
 try:
     CONFIGURATION, STUDIES = opening.open_studies(config, ROOT)
@@ -32,21 +29,20 @@ wildcard_constraints:
     seed=r"[0-9]+",
     key=r"[a-z]+-[A-Za-z0-9][A-Za-z0-9_-]{0,63}-seed[0-9]+",
     identity=r"[0-9a-f]{16}",
+    name=r"[a-z]+",
 
 
 def forced_targets():
     """What the user asked to be made again: files (-f), rules or files (-R), everything (-F)."""
     settings = workflow.dag_settings
+    if settings is None:
+        return []
     if settings.forceall:
         return ["*"]
     named = [str(name) for name in settings.forcerun]
     if settings.forcetargets:
         named += [str(name) for name in settings.targets]
     return named
-
-
-os.environ["TACHOGRAPH_FORCED"] = json.dumps(forced_targets())
-os.environ["TACHOGRAPH_CONFIGURATION"] = CONFIGURATION.model_dump_json()
 
 
 def planned(role, wildcards):
@@ -82,12 +78,33 @@ def registered(wildcards):
     return STUDIES[wildcards.study].registered_file
 
 
+def table_files(wildcards):
+    """Input function: the tables that the study's registration calls for."""
+    one = STUDIES[wildcards.study]
+    return [f"results/{wildcards.study}/tables/{name}.csv" for name in table_names(one.study, one.trainer)]
+
+
+def figure_files(wildcards):
+    """Input function: the figures that the study's registration calls for."""
+    one = STUDIES[wildcards.study]
+    names = figure_names(one.study, one.trainer)
+    return [f"results/{wildcards.study}/figures/{name}.{kind}" for name in names for kind in ("svg", "png")]
+
+
+OWN_CODE = code_fingerprint(Code(modules=["tachograph"]), ROOT, "Snakefile")
+
+
+def own_code(wildcards):
+    """Params function: a change of our own code renews what was computed with it, and trains nothing."""
+    return OWN_CODE
+
+
 def begin_session():
     """Before the first job: caps, devices, lock folders, and nobody else at work on these studies."""
     from tachograph import session
 
     try:
-        session.begin(STUDIES.values(), CONFIGURATION, workflow.global_resources)
+        session.begin(STUDIES.values(), CONFIGURATION, workflow.global_resources, forced_targets())
     except TachographError as error:
         raise WorkflowError(str(error))
 

@@ -22,7 +22,7 @@ rule parity:
         gpu=1,
         host=100,
     shell:
-        "{PYTHON:q} {SCRIPTS:q}/run.py --plan {input.plan:q} --rule {rule}"
+        "python workflow/scripts/run.py --plan {input.plan:q} --rule parity"
         " --threads {threads} --gpu {resources.gpu} --log {log:q}"
 
 
@@ -44,7 +44,7 @@ rule smoke:
         gpu=1,
         host=100,
     shell:
-        "{PYTHON:q} {SCRIPTS:q}/run.py --plan {input.plan:q} --rule {rule}"
+        "python workflow/scripts/run.py --plan {input.plan:q} --rule smoke"
         " --threads {threads} --gpu {resources.gpu} --log {log:q}"
 
 
@@ -56,10 +56,12 @@ rule preflight:
         checks=lambda wildcards: STUDIES[wildcards.study].files("parity", "preflight"),
     output:
         "results/{study}/preflight.json",
+    log:
+        "results/{study}/logs/preflight.log",
     localrule: True
     conda:
         ENVIRONMENT
     resources:
         host=1,
     shell:
-        "{PYTHON:q} {SCRIPTS:q}/preflight.py --study {wildcards.study:q} --out {output:q}"
+        "python workflow/scripts/preflight.py --study {wildcards.study:q} --out {output:q} 2>&1 | tee {log:q}"

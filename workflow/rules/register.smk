@@ -10,13 +10,15 @@ rule register:
         study=ancient("config/studies/{study}.toml"),
     output:
         "results/{study}/plan/study.{identity}.json",
+    log:
+        "results/{study}/logs/register.{identity}.log",
     localrule: True
     conda:
         ENVIRONMENT
     resources:
         host=1,
     shell:
-        "{PYTHON:q} {SCRIPTS:q}/register.py --study {wildcards.study:q} --out {output:q}"
+        "python workflow/scripts/register.py --study {wildcards.study:q} --out {output:q} 2>&1 | tee {log:q}"
 
 
 rule plan_run:
@@ -24,13 +26,15 @@ rule plan_run:
         study=ancient("config/studies/{study}.toml"),
     output:
         "results/{study}/plan/{key}.{identity}.json",
+    log:
+        "results/{study}/logs/plan-{key}.{identity}.log",
     localrule: True
     conda:
         ENVIRONMENT
     resources:
         host=1,
     shell:
-        "{PYTHON:q} {SCRIPTS:q}/plan_run.py --study {wildcards.study:q} --run {wildcards.key:q} --out {output:q}"
+        "python workflow/scripts/plan_run.py --study {wildcards.study:q} --run {wildcards.key:q} --out {output:q} 2>&1 | tee {log:q}"
 
 
 rule machine:
@@ -38,10 +42,12 @@ rule machine:
         registered=ancient(registered),
     output:
         "results/{study}/machine.json",
+    log:
+        "results/{study}/logs/machine.log",
     localrule: True
     conda:
         ENVIRONMENT
     resources:
         host=1,
     shell:
-        "{PYTHON:q} {SCRIPTS:q}/machine.py --study {wildcards.study:q} --out {output:q}"
+        "python workflow/scripts/machine.py --study {wildcards.study:q} --out {output:q} 2>&1 | tee {log:q}"

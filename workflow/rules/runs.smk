@@ -22,7 +22,7 @@ rule baseline:
         gpu=1,
         host=100,
     shell:
-        "{PYTHON:q} {SCRIPTS:q}/run.py --plan {input.plan:q} --rule {rule}"
+        "python workflow/scripts/run.py --plan {input.plan:q} --rule baseline"
         " --threads {threads} --gpu {resources.gpu} --log {log:q}"
 
 
@@ -43,7 +43,7 @@ rule burn_in:
         gpu=1,
         host=100,
     shell:
-        "{PYTHON:q} {SCRIPTS:q}/run.py --plan {input.plan:q} --rule {rule}"
+        "python workflow/scripts/run.py --plan {input.plan:q} --rule burn_in"
         " --threads {threads} --gpu {resources.gpu} --log {log:q}"
 
 
@@ -64,7 +64,7 @@ rule train:
         gpu=1,
         host=100,
     shell:
-        "{PYTHON:q} {SCRIPTS:q}/run.py --plan {input.plan:q} --rule {rule}"
+        "python workflow/scripts/run.py --plan {input.plan:q} --rule train"
         " --threads {threads} --gpu {resources.gpu} --log {log:q}"
 
 
@@ -85,7 +85,7 @@ rule repeat_reference:
         gpu=1,
         host=100,
     shell:
-        "{PYTHON:q} {SCRIPTS:q}/run.py --plan {input.plan:q} --rule {rule}"
+        "python workflow/scripts/run.py --plan {input.plan:q} --rule repeat_reference"
         " --threads {threads} --gpu {resources.gpu} --log {log:q}"
 
 
@@ -106,5 +106,5 @@ rule profile:
         gpu=1,
         host=100,
     shell:
-        "{PYTHON:q} {SCRIPTS:q}/run.py --plan {input.plan:q} --rule {rule}"
+        "python workflow/scripts/run.py --plan {input.plan:q} --rule profile"
         " --threads {threads} --gpu {resources.gpu} --log {log:q}"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 from itertools import islice
 from pathlib import Path
@@ -27,13 +28,25 @@ class Missing(IntEnum):
     NULL = 2
     NAN = 3
     INFINITE = 4
-    NOT_A_NUMBER = 5  # text, a list, a number beyond float64
+    NOT_A_NUMBER = 5  # text, a list, a truth value, a number beyond float64
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A column to read. A row that lacks a ``required`` one is a schema change; only a ``flag`` takes true
+    and false (as 1 and 0); ``old_names`` are the declared aliases under which it may stand."""
+
+    name: str
+    required: bool
+    flag: bool
+    old_names: tuple[str, ...]
 
 
 class Column:
-    """A growing column of numbers. 9 bytes a value, whatever the row was."""
+    """A growing column of numbers, 9 bytes a value."""
 
-    def __init__(self) -> None:
+    def __init__(self, wanted: Wanted) -> None:
+        self.wanted = wanted
         self._values = array("d")
         self._missing = array("B")
 
@@ -53,7 +66,7 @@ class Column:
     def _extend_slowly(self, raw: Sequence[Any]) -> set[Missing]:
         kinds = set()
         for item in raw:
-            value, kind = _typed(item)
+            value, kind = _typed(item, self.wanted.flag)
             self._values.append(value)
             self._missing.append(kind)
             kinds.add(kind)
@@ -63,13 +76,13 @@ class Column:
         return np.array(self._values, dtype=np.float64), np.array(self._missing, dtype=np.uint8)
 
 
-def _typed(item: Any) -> tuple[float, Missing]:
+def _typed(item: Any, flag: bool) -> tuple[float, Missing]:
     if item is _ABSENT:
         return np.nan, Missing.ABSENT
     if item is None:
         return np.nan, Missing.NULL
     if isinstance(item, bool):
-        return float(item), Missing.PRESENT
+        return (float(item), Missing.PRESENT) if flag else (np.nan, Missing.NOT_A_NUMBER)
     if isinstance(item, str) and "_" in item:  # float() reads 1_000, people do not
         return np.nan, Missing.NOT_A_NUMBER
     try:
@@ -84,53 +97,52 @@ def _typed(item: Any) -> tuple[float, Missing]:
 
 
 def collect(
-    rows: Iterable[Row],
-    wanted: Sequence[str],
-    required: frozenset[str],
-    aliases: Mapping[str, str],
-    path: Path,
-    findings: Findings,
+    rows: Iterable[Row], wanted: Sequence[Wanted], path: Path, findings: Findings
 ) -> tuple[array[int], dict[str, Column]]:
     """Read all rows into the ``wanted`` columns. Returns (line number of each row, columns by name).
 
-    ``aliases`` maps old names to canonical ones. A ``required`` column that a row lacks is a schema change:
-    it is told with the keys that are new in that row, and never read as 0.
+    A schema change is told with the keys that are new in its row; the missing value is never read as 0.
     Raises :class:`HistoryError` when a row holds a column and its alias with different values.
     """
-    old_names = {name: tuple(old for old, new in aliases.items() if new == name) for name in wanted}
-    columns = {name: Column() for name in wanted}
+    columns = [Column(each) for each in wanted]
     lines = array("q")
     first_keys: set[str] = set()
     stream = iter(rows)
     while batch := list(islice(stream, BATCH)):
         if not lines:
             first_keys = set(batch[0][1])
-        numbers = [number for number, _ in batch]
-        for name, column in columns.items():
+        for column in columns:
+            name = column.wanted.name
             raw = [row.get(name, _ABSENT) for _, row in batch]
-            if old_names[name]:
-                _join_aliases(raw, batch, name, old_names[name], path, findings)
-            if kinds := column.extend(raw):
-                _tell(kinds, raw, batch, name, name in required, first_keys, findings, len(lines))
-        lines.extend(numbers)
-    return lines, columns
+            if column.wanted.old_names:
+                _join_aliases(raw, batch, column.wanted, path, findings)
+            kinds = column.extend(raw)
+            if kinds - {Missing.ABSENT}:
+                _tell_missing(raw, batch, column.wanted, findings)
+            if Missing.ABSENT in kinds and column.wanted.required:
+                _tell_schema_change(raw, batch, name, first_keys, len(lines), findings)
+        lines.extend(number for number, _ in batch)
+    return lines, {column.wanted.name: column for column in columns}
 
 
-def _join_aliases(
-    raw: list[Any], batch: list[Row], name: str, old_names: tuple[str, ...], path: Path, findings: Findings
-) -> None:
+def _join_aliases(raw: list[Any], batch: list[Row], wanted: Wanted, path: Path, findings: Findings) -> None:
     for place, (number, row) in enumerate(batch):
-        for old in old_names:
+        for old in wanted.old_names:
             if old not in row:
                 continue
             if raw[place] is not _ABSENT and raw[place] != row[old]:
                 raise HistoryError(
-                    f"{path}, line {number}: {name!r} is {raw[place]} but its alias {old!r} is {row[old]}; "
-                    "expected one of the two, or the same value"
+                    f"{path}, line {number}: {wanted.name!r} is {raw[place]} but its alias {old!r} is "
+                    f"{row[old]}; expected one of the two, or the same value"
                 )
             raw[place] = row[old]
-            if Kind.ALIAS not in findings.counts:
-                findings.add(Kind.ALIAS, number, f"{old!r} is read as {name!r}, as the trainer file declares")
+            tell_alias(old, wanted.name, number, findings)
+
+
+def tell_alias(old: str, name: str, number: int, findings: Findings) -> None:
+    """Tell once per file that a declared alias was used."""
+    if Kind.ALIAS not in findings.counts:
+        findings.add(Kind.ALIAS, number, f"{old!r} is read as {name!r}, as the trainer file declares")
 
 
 _TOLD = {
@@ -141,25 +153,18 @@ _TOLD = {
 }
 
 
-def _tell(
-    kinds: set[Missing],
-    raw: list[Any],
-    batch: list[Row],
-    name: str,
-    required: bool,
-    first_keys: set[str],
-    findings: Findings,
-    before: int,
-) -> None:
-    """Turn the missing values of one column of one batch into findings."""
-    if kinds == {Missing.ABSENT} and not required:
-        return
-    for place, (number, row) in enumerate(batch):
-        kind = _typed(raw[place])[1]
+def _tell_missing(raw: list[Any], batch: list[Row], wanted: Wanted, findings: Findings) -> None:
+    for item, (number, _) in zip(raw, batch, strict=True):
+        kind = _typed(item, wanted.flag)[1]
         if kind in _TOLD:
-            sentence = f"{name!r} is {raw[place]!r:.60} in line {number}"
-            findings.add(_TOLD[kind], number, sentence)
-        elif kind is Missing.ABSENT and required:
+            findings.add(_TOLD[kind], number, f"{wanted.name!r} is {item!r:.60} in line {number}")
+
+
+def _tell_schema_change(
+    raw: list[Any], batch: list[Row], name: str, first_keys: set[str], before: int, findings: Findings
+) -> None:
+    for place, (number, row) in enumerate(batch):
+        if raw[place] is _ABSENT:
             new = sorted(row.keys() - first_keys)
             news = f"; new in this row: {', '.join(map(repr, new[:6]))}" if new else ""
             sentence = f"schema change at row {before + place + 1} (line {number}): no {name!r}{news}"

@@ -12,12 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachograph.evidence.clocks import check_clocks
-from tachograph.evidence.columns import Missing, collect
+from tachograph.evidence.columns import Missing, Wanted, collect
 from tachograph.evidence.csvrows import csv_rows
 from tachograph.evidence.findings import Finding, Findings, HistoryError, Kind
 from tachograph.evidence.jsonl import json_rows
 from tachograph.evidence.lines import HashedLines
+from tachograph.evidence.logrows import log_rows
 from tachograph.evidence.sessions import Segment, per_iteration, split_segments
+from tachograph.evidence.sparserows import merged
 
 Floats = NDArray[np.float64]
 
@@ -53,13 +55,14 @@ class HistorySpec:
     must never be 0, ``evaluation`` the column that is present and not 0 in iterations with an evaluation,
     ``compile_flag`` the same for (re)compilation, ``session`` a number that changes when a session begins,
     ``extra`` further columns to keep (timers), ``sparse`` columns that a row may lack.
-    ``aliases`` maps old names to the names used here.
+    ``aliases`` maps old names to the names used here. ``patterns``: regular expressions whose named groups
+    are the columns of a log. ``stride``: every how many iterations a row is written.
     """
 
     work: Counter
     work_unit: str
     durations: Mapping[str, Counter]
-    format: Literal["jsonl", "csv"] = "jsonl"
+    format: Literal["jsonl", "csv", "log"] = "jsonl"
     iteration: str | None = "iteration"
     metrics: tuple[str, ...] = ()
     aliases: Mapping[str, str] = field(default_factory=dict)
@@ -71,6 +74,8 @@ class HistorySpec:
     session: str | None = None
     extra: tuple[str, ...] = ()
     sparse: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+    stride: int = 1
 
     def required(self) -> frozenset[str]:
         """Columns that every row must have."""
@@ -79,10 +84,20 @@ class HistorySpec:
             names += [counter.column, counter.start]
         return frozenset(name for name in names if name is not None) - set(self.sparse)
 
-    def columns(self) -> tuple[str, ...]:
+    def wanted(self) -> list[Wanted]:
         """Every column that is read, each once."""
+        required = self.required()
         flags = [name for name in (self.evaluation, self.compile_flag) if name is not None]
-        return tuple(dict.fromkeys([*sorted(self.required()), *self.sparse, *flags, *self.extra]))
+        names = dict.fromkeys([*sorted(required), *self.sparse, *flags, *self.extra])
+        return [
+            Wanted(
+                name,
+                name in required,
+                name in flags,
+                tuple(old for old, new in self.aliases.items() if new == name),
+            )
+            for name in names
+        ]
 
 
 @dataclass(frozen=True)
@@ -161,10 +176,13 @@ def read_history(path: str | Path, spec: HistorySpec) -> History:
     with path.open("rb") as stream:
         lines = HashedLines(stream, path, findings)
         if spec.format == "csv":
-            rows = csv_rows(lines, path, spec.iteration, findings)
+            cells = csv_rows(lines, path, spec.iteration, spec.aliases, findings)
+            rows = merged(cells, spec.iteration, findings)
+        elif spec.format == "log":
+            rows = merged(log_rows(lines, path, spec.patterns, findings), spec.iteration, findings)
         else:
             rows = json_rows(lines, path, findings)
-        numbers, raw = collect(rows, spec.columns(), spec.required(), spec.aliases, path, findings)
+        numbers, raw = collect(rows, spec.wanted(), path, findings)
     columns: dict[str, Floats] = {}
     missing: dict[str, NDArray[np.uint8]] = {}
     for name in list(raw):
@@ -183,7 +201,7 @@ def read_history(path: str | Path, spec: HistorySpec) -> History:
         for name, counter in spec.durations.items()
     }
     _tell_repeats(iteration, [columns[m] for m in spec.metrics], line, findings)
-    _tell_gaps(iteration, findings)
+    _tell_gaps(iteration, spec.stride, findings)
     clock_ok = check_clocks(
         durations,
         line,
@@ -271,9 +289,9 @@ def _same(a: float, b: float) -> bool:
     return bool(a == b or (np.isnan(a) and np.isnan(b)))
 
 
-def _tell_gaps(iteration: NDArray[np.int64], findings: Findings) -> None:
+def _tell_gaps(iteration: NDArray[np.int64], stride: int, findings: Findings) -> None:
     unique = np.unique(iteration)
-    for place in np.flatnonzero(np.diff(unique) > 1):
-        first, last = int(unique[place]) + 1, int(unique[place + 1]) - 1
+    for place in np.flatnonzero(np.diff(unique) > stride):
+        first, last = int(unique[place]) + stride, int(unique[place + 1]) - stride
         span = f"iteration {first} is" if first == last else f"iterations {first} to {last} are"
-        findings.add(Kind.MISSING, None, f"{span} missing", last - first + 1)
+        findings.add(Kind.MISSING, None, f"{span} missing", max(1, (last - first) // stride + 1))

@@ -37,7 +37,7 @@ class HashedLines:
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         number = blank = crlf = 0
-        for number, raw in enumerate(self._split(), 1):
+        for number, (raw, ended) in enumerate(self._split(), 1):
             line = raw
             if number == 1 and line.startswith(BOM):
                 line = line[len(BOM) :]
@@ -52,6 +52,7 @@ class HashedLines:
             if not line or line.isspace():
                 blank += 1
                 continue
+            self.complete = ended
             yield number, line
         if blank and not (blank == 1 and self._nuls):
             self._findings.add(Kind.BLANK_LINES, None, f"{blank} blank lines were skipped", blank)
@@ -69,8 +70,8 @@ class HashedLines:
         first, before = self._nuls or (number, 0)
         self._nuls = [first, before + count]
 
-    def _split(self) -> Iterator[bytes]:
-        """Pieces between newlines; the last one, if not empty, is not ended by a newline."""
+    def _split(self) -> Iterator[tuple[bytes, bool]]:
+        """Pieces between newlines, and whether a newline ends them; only the last one may lack it."""
         rest, number = b"", 0
         while chunk := self._stream.read(CHUNK):
             self._digest.update(chunk)
@@ -80,15 +81,14 @@ class HashedLines:
             for piece in pieces:
                 number += 1
                 self._check_length(piece, number)
-                yield piece
+                yield piece, True
             if len(rest) > MAX_LINE and rest.endswith(b"\0"):  # padding may be longer than any line
                 bare = rest.rstrip(b"\0") + b"\0"
                 self._note_nuls(number + 1, len(rest) - len(bare))
                 rest = bare
             self._check_length(rest, number + 1)
         if rest:
-            self.complete = False
-            yield rest
+            yield rest, False
 
     def _check_length(self, piece: bytes, number: int) -> None:
         if len(piece) > MAX_LINE:

@@ -88,6 +88,14 @@ class Profile(Model):
     steps: Annotated[int, Field(ge=1)]
 
 
+class Parity(Model):
+    """Preflight: the arms against float64 on frozen batches. Which error of the reference is still its rounding."""
+
+    reference_bounds: dict[Text, PositiveNumber] = Field(
+        default={}, description="largest RMSE of the reference against float64, by name of the tensor"
+    )
+
+
 class Smoke(Model):
     """A check that an arm still is the loop it claims to be: same seed, same registered columns, bit for bit."""
 
@@ -149,7 +157,7 @@ class Study(Model):
     design: Design
     profile: Profile | None = None
     component: bool = Field(default=False, description="measure the trainer's component (the game engine) alone")
-    parity: bool = Field(default=False, description="preflight: compare the arms with float64 on frozen batches")
+    parity: Parity | None = None
     smoke: list[Smoke] = []
     curves: list[Metric] = []
     prediction: Prediction | None = None

@@ -86,6 +86,7 @@ class HistoryFile(Model):
     stage: Phase = Field(description="the phase that the study is about, such as collection")
     phases: list[Phase] = []
     metrics: list[Text] = Field(default=[], description="columns that must be finite numbers in every row")
+    sparse_metrics: list[Text] = Field(default=[], description="columns of numbers that may be null in some rows")
     monotonic: Text | None = Field(default=None, description="column with CLOCK_MONOTONIC seconds at the end of a row")
     wall: Text | None = Field(default=None, description="column with Unix time, seconds, at the end of a row")
     zero_work: list[Text] = Field(default=[], description="columns that must not be 0 in every row of a run")

@@ -13,6 +13,7 @@ import pytest
 from tachograph.evidence.columns import Missing
 from tachograph.evidence.findings import HistoryError, Kind
 from tachograph.evidence.history import Counter, History, HistorySpec, read_history
+from tachograph.evidence.ingest import deviations, ingest_report
 
 SIMPLE = HistorySpec(
     work=Counter(constant=100.0), work_unit="samples", durations={"iteration": Counter("d")}, iteration="it"
@@ -302,6 +303,33 @@ def test_declared_aliases_join_renamed_columns(tmp_path: Path) -> None:
     both = lines({"it": 1, "iteration_seconds": 10.0, "time/iteration_seconds": 11.0})
     with pytest.raises(HistoryError, match=r"line 1: .*alias"):
         read(tmp_path, both, spec)
+
+
+def test_truth_values_are_flags_not_numbers(tmp_path: Path) -> None:
+    """true is a flag where a flag is declared, and no number of seconds elsewhere."""
+    spec = HistorySpec(
+        work=Counter(constant=1.0),
+        work_unit="x",
+        durations={"iteration": Counter("d")},
+        iteration="it",
+        compile_flag="compiled",
+    )
+    rows = [{"it": 1, "d": 1.0, "compiled": True}, {"it": 2, "d": True, "compiled": False}]
+    history = read(tmp_path, lines(*rows), spec)
+    assert list(history.is_compile) == [True, False]
+    assert Missing(history.missing["d"][1]) is Missing.NOT_A_NUMBER
+
+
+def test_ingest_report_is_plain_and_tells_deviations(tmp_path: Path) -> None:
+    """The ingest report is strict JSON with every finding; what touches a number is a deviation."""
+    history = read(tmp_path, RESUMED + '{"it":5,"d":1', WITH_LOSS)
+    report = ingest_report(history)
+    assert json.loads(json.dumps(report, allow_nan=False)) == report
+    assert (report["rows"], report["iterations"], report["wasted_iterations"]) == (6, 4, 2)
+    assert report["counts"]["torn tail"] == 1
+    assert [s["reason"] for s in report["segments"]] == ["first", "iteration repeated"]
+    assert any("cut off" in sentence for sentence in deviations(history))
+    assert deviations(read(tmp_path, '{"it":1,"d":1}\r\n')) == []
 
 
 def test_missing_iterations_are_told(tmp_path: Path) -> None:

@@ -1,0 +1,195 @@
+"""May the factor be relied on: were the runs steady, was there drift, what does the same arm give twice?"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachograph.analysis.deviations import FOREIGN_CPUS
+from tachograph.analysis.rates import ITERATION, RETAINED
+from tachograph.analysis.sealed import SealedRun, SealedStudy
+from tachograph.evidence.cost import OneOff, break_even, one_off
+from tachograph.evidence.drift import drift_model
+from tachograph.evidence.placebo import judge_placebo
+from tachograph.evidence.randomness import generator
+from tachograph.evidence.throughput import ThroughputError, retained
+from tachograph.evidence.warmup import Steadiness, assess_study
+from tachograph.evidence.withinrun import within_run
+from tachograph.registration import current
+
+Floats = NDArray[np.float64]
+Row = dict[str, Any]
+
+
+def steadiness(sealed: SealedStudy) -> dict[str, Any]:
+    """Outcome of the warm-up rule for every run of the blocks and for the mean series of each arm.
+
+    ``runs`` also hold the precision within the run, a secondary line: runs differ by more than it says.
+    """
+    stage, warmup = sealed.trainer.history.stage.name, sealed.study.design.warmup
+    durations: dict[str, Floats] = {}
+    arms: dict[str, str] = {}
+    for run in sealed.of_role("run"):
+        seconds, work = _usable(run, stage)
+        if len(seconds):
+            durations[run.planned.key] = seconds / work * work.mean()  # at equal work per iteration
+            arms[run.planned.key] = run.planned.arm
+    found = assess_study(durations, arms, warmup)
+    return {
+        "runs": [
+            {"run": key, "arm": arms[key], **_outcome(one), "within_run": _precision(sealed, key, stage)}
+            for key, one in found.runs.items()
+        ],
+        "arms": {arm: _outcome(one) for arm, one in found.arms.items()},
+        "headline": found.headline,
+        "capped": found.capped,
+    }
+
+
+def _usable(run: SealedRun, duration: str) -> tuple[Floats, Floats]:
+    """Seconds and work of the iterations that can give a rate, warm-up included."""
+    assert run.history is not None
+    try:
+        rows = retained(run.history, duration, 0).rows
+    except ThroughputError:
+        rows = np.zeros(0, dtype=np.int64)
+    return run.history.durations[duration][rows], run.history.work[rows]
+
+
+def _outcome(one: Steadiness) -> Row:
+    values = asdict(one)
+    return {**values, "flags": [str(flag) for flag in one.flags], "outcome": str(one.outcome)}
+
+
+def _precision(sealed: SealedStudy, key: str, stage: str) -> Row | None:
+    seconds, work = _usable(sealed.runs[key], stage)
+    warmup = sealed.study.design.warmup
+    rng = generator(current(sealed.registration)["sha256"], f"within run {key}")
+    found = within_run(work[warmup:], seconds[warmup:], rng)
+    return None if found is None else asdict(found)
+
+
+def drift(sealed: SealedStudy, runs: list[Row], order: dict[str, Any]) -> list[Row]:
+    """Sensitivity to a drift over the session, for each arm over the reference; ``factor`` is without the drift."""
+    reference = sealed.study.design.reference
+    found = []
+    for arm in sealed.other_arms:
+        rated = {
+            run["run"]: run
+            for run in runs
+            if run["role"] == "run" and run["arm"] in (reference, arm) and run["rates"]["stage"][RETAINED]["value"]
+        }
+        placed = [rated[key] for key in order["realised"] if key in rated]
+        model = drift_model(
+            [run["rates"]["stage"][RETAINED]["value"] for run in placed],
+            [run["arm"] == arm for run in placed],
+            [str(run["block"]) for run in placed],
+        )
+        if model is None:
+            found.append({"arm": arm, "factor": None, "reason": "too few blocks to tell drift, block and arm apart"})
+        else:
+            found.append({"arm": arm, **asdict(model)})
+    return found
+
+
+def placebo(sealed: SealedStudy, runs: list[Row], factors: list[Row]) -> dict[str, Any]:
+    """A/A: the reference arm's first seed run twice; its factor is 1 but for the noise of this host."""
+    reference, seed = sealed.study.design.reference, sealed.study.design.seeds[0]
+    if not sealed.study.design.repeat_reference:
+        return {"registered": False, "reason": "no repeat of the reference (A/A) is registered"}
+    named = {run["run"]: run for run in runs}
+    first, second = named.get(f"run-{reference}-seed{seed}"), named.get(f"aa-{reference}-seed{seed}")
+    if first is None or second is None:
+        return {"registered": True, "factor": None, "reason": "a run of the pair does not count"}
+    rates = [run["rates"]["stage"][RETAINED]["value"] for run in (first, second)]
+    if not all(rates):
+        return {"registered": True, "factor": None, "reason": "a run of the pair gives no rate"}
+    claimed = next((one["factor"] for one in factors if one["headline"]), None)
+    found = judge_placebo(rates[:1], rates[1:], claimed)
+    return {
+        "registered": True,
+        "label": f"{sealed.trainer.history.stage.name} throughput",
+        "unit": f"{sealed.trainer.history.work.unit}/s",
+        "window": first["rates"]["stage"][RETAINED]["window"],
+        "numerator": second["run"],
+        "denominator": first["run"],
+        "values": rates[::-1],
+        "factor": found.factor.factor,
+        "largest": found.largest,
+        "cap": found.cap,
+    }
+
+
+def costs(sealed: SealedStudy) -> list[Row]:
+    """What warm-up costs once, block by block, and after how many iterations the arm is ahead, start included."""
+    reference = sealed.study.design.reference
+    found = []
+    for arm in sealed.other_arms:
+        for run in sealed.of_arm(arm):
+            other = sealed.runs.get(f"run-{reference}-seed{run.planned.seed}")
+            mine, theirs = _one_off(sealed, run), None if other is None else _one_off(sealed, other)
+            if mine is None or theirs is None:
+                continue
+            found.append(
+                {
+                    "arm": arm,
+                    "seed": run.planned.seed,
+                    "one_off_seconds": mine.seconds,
+                    "reference_one_off_seconds": theirs.seconds,
+                    "break_even_iterations": break_even(theirs, mine),
+                }
+            )
+    return found
+
+
+def _one_off(sealed: SealedStudy, run: SealedRun) -> OneOff | None:
+    seconds, _ = _usable(run, ITERATION)
+    try:
+        return one_off(seconds, sealed.study.design.warmup)
+    except ValueError:
+        return None
+
+
+def reservations(analysis: dict[str, Any]) -> list[str]:
+    """Sentences that speak against relying on the factors; with any of them they are provisional (3.1, 3.3, 3.4)."""
+    found = []
+    found += [f"{one['run']}: {one['outcome']}" for one in analysis["steadiness"]["runs"] if _shaky(one)]
+    found += [
+        f"mean of arm {arm}: {one['outcome']}" for arm, one in analysis["steadiness"]["arms"].items() if _shaky(one)
+    ]
+    blocks = [run for run in analysis["runs"] if run["role"] == "run"]
+    disturbed = {
+        "other programs kept the processors busy": [run["run"] for run in blocks if _busy(run) is True],
+        "what other programs did is unknown": [run["run"] for run in blocks if _busy(run) is None],
+        "other programs used the GPU": [run["run"] for run in blocks if _gpu(run) == "contaminated"],
+        "whether other programs used the GPU is unknown": [run["run"] for run in blocks if _gpu(run) == "unknown"],
+    }
+    found += [f"{what} during {', '.join(keys)}" for what, keys in disturbed.items() if keys]
+    found += analysis["order"]["block_deviations"]
+    if analysis["placebo"].get("cap"):
+        found.append(analysis["placebo"]["cap"])
+    found += [
+        f"drift of {one['total']:+.1%} over the session ({one['arm']})"
+        for one in analysis["drift"]
+        if one.get("flagged")
+    ]
+    return found
+
+
+def _shaky(one: Row) -> bool:
+    return bool(one["outcome"] in ("slowdown", "no steady state", "INSUFFICIENT"))
+
+
+def _busy(run: Row) -> bool | None:
+    """Whether other programs worked on the processors during a run; None if nobody knows."""
+    mean = run["host"]["quantities"].get("cpu_foreign", {}).get("mean")
+    return None if mean is None else bool(mean > FOREIGN_CPUS)
+
+
+def _gpu(run: Row) -> str:
+    """Status of other programs on the GPU; what nobody knows matters only where the run used one."""
+    status = str(run["host"]["gpu_processes"]["status"])
+    return "clean" if status == "unknown" and run["device"]["kind"] == "cpu" else status

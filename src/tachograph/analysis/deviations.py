@@ -1,0 +1,176 @@
+"""Deviations from the registration, collected by the program and not remembered by a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tachograph.analysis.sealed import SealedRun, SealedStudy
+
+FOREIGN_CPUS = 0.1  # processors; more work of other programs than this is told
+BEFORE, AFTER = "before results were known", "after results were known"
+
+
+def deviations(
+    sealed: SealedStudy, runs: list[dict[str, Any]], order: dict[str, Any], stages: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Every deviation as ``{"id", "kind", "run", "what_happened", "when_noticed", "effect"}``.
+
+    ``runs``, ``order`` and ``stages`` are the sections of the analysis of these names.
+    """
+    found = [
+        *_amendments(sealed),
+        *_attempts(sealed),
+        *_order(order),
+        *_findings(runs),
+        *_said(runs),
+        *_execution(sealed),
+        *_environments(sealed),
+        *_profiles(stages),
+    ]
+    return [{"id": f"D{number}", **one} for number, one in enumerate(found, start=1)]
+
+
+def _entry(
+    kind: str, what: str, *, run: str | None = None, when: str | None = None, effect: str = ""
+) -> dict[str, Any]:
+    return {"kind": kind, "run": run, "what_happened": what, "when_noticed": when, "effect": effect}
+
+
+def _amendments(sealed: SealedStudy) -> Iterator[dict[str, Any]]:
+    for number, one in enumerate(sealed.registration["amendments"], start=1):
+        keys = ", ".join(change["key"] for change in one["changes"]) or "nothing but the planned runs"
+        yield _entry(
+            "amendment",
+            f"amendment {number} of {one['at']} changed {keys}: {one['reason']}",
+            when=AFTER if one["results_known"] else BEFORE,
+            effect="runs made under the earlier registration count only where the amendment does not concern them",
+        )
+
+
+def _attempts(sealed: SealedStudy) -> Iterator[dict[str, Any]]:
+    """Attempts that were discarded or do not count, but for those of runs that are no longer planned."""
+    for key, tries in sealed.state.attempts.items():
+        for one in tries:
+            name = f"attempt {one.number}"
+            if one.discarded:
+                yield _entry(
+                    "discarded",
+                    f"{name} was discarded at {one.discarded['at']}: {one.discarded['reason']}",
+                    run=key,
+                    when=AFTER if one.discarded["known"] else BEFORE,
+                    effect="another attempt may count in its place; both are listed among the attempts",
+                )
+            elif one.status is None:
+                yield _entry("unfinished", f"{name} has no end in the ledger", run=key, effect="it does not count")
+            elif one.validity != "valid":
+                yield _entry(one.status, f"{name}: {one.reason}", run=key, effect="it gives no number anywhere")
+
+
+def _order(order: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for sentence in order["deviations"]:
+        yield _entry("order", sentence, effect="a drift of the machine may no longer cancel between the arms")
+
+
+def _findings(runs: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for run in runs:
+        for finding in run["findings"]:
+            yield _entry("history", f"{finding['kind']}: {finding['sentence']}", run=run["run"])
+
+
+def _said(runs: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """What really ran must not change within a run, nor between the runs of an arm."""
+    by_arm: dict[tuple[str, str], set[str]] = {}
+    for run in runs:
+        for column, values in run["said"].items():
+            if len(values) > 1:
+                yield _entry("changed within a run", f"{column} was {', then '.join(values)}", run=run["run"])
+            by_arm.setdefault((run["arm"], column), set()).update(values)
+    for (arm, column), values in by_arm.items():
+        if len(values) > 1:
+            yield _entry("mixed", f"{column} differs between runs of arm {arm}: {', '.join(sorted(values))}")
+
+
+def _execution(sealed: SealedStudy) -> Iterator[dict[str, Any]]:
+    for key, run in sealed.runs.items():
+        lease, outcome = run.facts["lease"], run.facts["outcome"]
+        if lease["contended"]:
+            holders = ", ".join(f"process {holder['pid']}" for holder in lease["waited_for"])
+            yield _entry(
+                "waited",
+                f"the device was taken, the run waited {lease['waited_s']:.1f} s for {holders}",
+                run=key,
+                effect="none on its numbers: the wait is part of no measurement",
+            )
+        if lease["lock_file_replaced"]:
+            yield _entry(
+                "lock replaced",
+                "the lock file was removed or replaced while the run held it",
+                run=key,
+                effect="another program may have used the device meanwhile",
+            )
+        if outcome["survivors_killed"]:
+            yield _entry(
+                "left over", f"{outcome['survivors_killed']} processes outlived the trainer and were ended", run=key
+            )
+        yield from _foreign(key, run)
+
+
+def _foreign(key: str, run: SealedRun) -> Iterator[dict[str, Any]]:
+    """Other programs on the GPU or on the processors; where nobody could look, :mod:`notmeasured` says so."""
+    host = run.facts["host"]
+    for process in host["gpu_processes"]["processes"]:
+        memory = "" if process["mib"] is None else f", {process['mib']:,.0f} MiB"
+        yield _entry(
+            "foreign GPU process",
+            f"{process['name']} (pid {process['pid']}{memory}) used the GPU, seen {', '.join(process['seen'])} the run",
+            run=key,
+            effect="the run may be slower than it would be alone",
+        )
+    busy = host["quantities"].get("cpu_foreign", {}).get("mean")
+    if busy is not None and busy > FOREIGN_CPUS:
+        yield _entry(
+            "contention",
+            f"other programs kept {busy:.2f} processors busy on average",
+            run=key,
+            effect="the run may be slower than it would be alone",
+        )
+    for error in host["errors"]:
+        yield _entry("sampling", f"the host could not be sampled: {error}", run=key)
+
+
+def _environments(sealed: SealedStudy) -> Iterator[dict[str, Any]]:
+    """Counted runs that were made with different software, code, devices or threads."""
+    aspects = {
+        "boot": lambda run: run.facts["outcome"]["boot_id"],
+        "physical device": lambda run: run.facts["device"]["physical_id"],
+        "commit of the trainer": lambda run: _commit(run.facts["code"]["git"]),
+        "version of tachograph": lambda run: run.facts["generator"]["version"],
+        "software": lambda run: _software(run.facts["software"]),
+        "host": lambda run: run.facts["process"]["host"],
+    }
+    for name, aspect in aspects.items():
+        groups: dict[str, list[str]] = {}
+        for key, run in sealed.runs.items():
+            groups.setdefault(str(aspect(run)), []).append(key)
+        if len(groups) > 1:
+            what = "; ".join(f"{value}: {', '.join(keys)}" for value, keys in groups.items())
+            yield _entry("mixed", f"the runs differ in {name} ({what})", effect="a difference may come from this")
+    for key, run in sealed.runs.items():
+        threads = run.facts["environment"].get("OMP_NUM_THREADS")
+        if threads != str(run.planned.threads):
+            yield _entry("threads", f"OMP_NUM_THREADS was {threads}, registered are {run.planned.threads}", run=key)
+
+
+def _commit(git: dict[str, Any]) -> str:
+    return f"{git['commit']}{' with changes ' + git['diff_sha256'][:12] if git['dirty'] else ''}"
+
+
+def _software(packages: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in sorted(packages.items()) if version)
+
+
+def _profiles(stages: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for arm, summary in stages.get("arms", {}).items():
+        for sentence in summary["warnings"]:
+            yield _entry("profile", f"profile of arm {arm}: {sentence}")

@@ -1,0 +1,39 @@
+"""Which tables and figures a study has. Imported each time the Snakefile is read, so models only."""
+
+from __future__ import annotations
+
+from tachograph.models import Study, Trainer
+
+
+def table_names(study: Study, trainer: Trainer) -> list[str]:
+    """Names of ``tables/NAME.csv``; only those that the registration calls for."""
+    wanted = {
+        "runs": True,
+        "iterations": True,
+        "factors": len(study.arms) > 1,
+        "stages": study.profile is not None,
+        "component": study.component,
+        "curves": bool(metric_columns(study, trainer)),
+        "endings": bool(trainer.history.endings),
+        "preflight": study.parity is not None or bool(study.smoke),
+        "attempts": True,
+        "deviations": True,
+    }
+    return [name for name, applies in wanted.items() if applies]
+
+
+def figure_names(study: Study, trainer: Trainer) -> list[str]:
+    """Names of ``figures/NAME.svg`` and ``.png``; only those that the registration calls for."""
+    wanted = {
+        "stages": study.profile is not None,
+        "rates": True,
+        "curves": bool(metric_columns(study, trainer)),
+        "factor": len(study.arms) > 1,
+    }
+    return [name for name, applies in wanted.items() if applies]
+
+
+def metric_columns(study: Study, trainer: Trainer) -> list[str]:
+    """The columns whose curves are compared: the registered ones first, then the trainer's other metrics."""
+    columns = [*(metric.column for metric in study.curves), *trainer.history.metrics, *trainer.history.sparse_metrics]
+    return list(dict.fromkeys(columns))

@@ -1,0 +1,130 @@
+"""Throughput of every run: ratio of sums over named windows, for the stage, the iteration and the whole process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tachograph.analysis.said import said
+from tachograph.analysis.sealed import SealedRun, SealedStudy
+from tachograph.evidence.history import History
+from tachograph.evidence.throughput import Rate, ThroughputError, end_to_end, rate, retained, whole_run
+
+ITERATION = "iteration"
+WHOLE, RETAINED, WINDOW = "whole run", "retained", "window"
+SENSITIVITY = ("twice the warm-up", "second half")  # always computed beside the headline (statistics.md, 3.1)
+LONGEST_SERIES = 2000  # points of a run that figures and record.json keep; the history itself is in the record
+
+
+def run_rows(sealed: SealedStudy) -> list[dict[str, Any]]:
+    """One entry for each counted training run, in registered order."""
+    return [_row(sealed, run) for run in sealed.runs.values() if run.history is not None]
+
+
+def rates_of(sealed: SealedStudy, run: SealedRun, duration: str) -> dict[str, dict[str, Any]]:
+    """The rates of ``duration`` of one run: over the whole run, after warm-up, in the registered window.
+
+    Each is ``{"value", "unit", "work", "seconds", "iterations", "window"}``, or ``{"value": None, "reason"}``.
+    """
+    assert run.history is not None
+    history, design = run.history, sealed.study.design
+    found = {WHOLE: _rate(lambda: whole_run(history, duration))}
+    if run.planned.amount == design.iterations:  # a shorter run (baseline, burn-in) has no window of its own
+        window = f"iterations after {design.warmup} of warm-up"
+        found[RETAINED] = _rate(
+            lambda: rate(history, duration, retained(history, duration, design.warmup).rows, window)
+        )
+        if design.window is not None:
+            first, last = design.window
+            rows = rows_between(history, duration, first, last)
+            found[WINDOW] = _rate(lambda: rate(history, duration, rows, f"iterations {first} to {last}"))
+        for name, dropped in zip(SENSITIVITY, (2 * max(design.warmup, 1), len(history) // 2), strict=True):
+            found[name] = _rate(lambda dropped=dropped: _after(history, duration, dropped))
+    return found
+
+
+def _after(history: History, duration: str, dropped: int) -> Rate:
+    return rate(history, duration, retained(history, duration, dropped).rows, f"iterations after {dropped}")
+
+
+def rows_between(history: History, duration: str, first: int, last: int) -> NDArray[np.int64]:
+    """Rows of iterations ``first`` to ``last`` (inclusive) that can give a rate."""
+    rows = retained(history, duration, 0).rows
+    iteration = history.iteration[rows]
+    return rows[(iteration >= first) & (iteration <= last)]
+
+
+def _rate(compute: Any) -> dict[str, Any]:
+    try:
+        found: Rate = compute()
+    except ThroughputError as error:
+        return {"value": None, "reason": str(error)}
+    return dict(vars(found))
+
+
+def _row(sealed: SealedStudy, run: SealedRun) -> dict[str, Any]:
+    assert run.history is not None
+    history, planned, facts = run.history, run.planned, run.facts
+    stage = sealed.trainer.history.stage.name
+    seconds = history.durations[ITERATION]
+    return {
+        "run": planned.key,
+        "role": planned.role,
+        "arm": planned.arm,
+        "seed": planned.seed,
+        "block": planned.block,
+        "attempt": run.attempt.number,
+        "iterations": len(history.curve_rows),
+        "rates": {
+            "stage": rates_of(sealed, run, stage),
+            "iteration": rates_of(sealed, run, ITERATION),
+            "end to end": {WHOLE: _rate(lambda: end_to_end(history, ITERATION, run.wall_seconds))},
+        },
+        "iteration_seconds_mean": float(seconds.mean()) if len(seconds) else None,
+        "total_wall_seconds": run.wall_seconds,
+        "phase_seconds": {
+            phase.name: float(history.durations[phase.name].sum()) for phase in sealed.trainer.history.phases
+        },
+        "said": said(run.path, sealed.trainer.history),
+        "findings": [{"kind": str(f.kind), "line": f.line, "sentence": f.sentence} for f in history.findings],
+        "checks": facts["checks"],
+        "host": facts["host"],
+        "lease": {"wait_seconds": facts["lease"]["waited_s"], "hold_seconds": run.attempt.hold_seconds},
+        "device": facts["device"],
+        "history": {
+            "file": f"{run.attempt.folder}/{facts['result']}",
+            "sha256": history.sha256,
+            "bytes": history.size,
+            "rows": len(history),
+        },
+    }
+
+
+def series(sealed: SealedStudy) -> list[dict[str, Any]]:
+    """Per iteration: stage rate and iteration seconds of every counted training run, in the order of execution."""
+    stage = sealed.trainer.history.stage.name
+    runs = [run for run in sealed.runs.values() if run.history is not None]
+    runs.sort(key=lambda run: run.attempt.started_at)
+    found = []
+    for run in runs:
+        assert run.history is not None
+        rows = retained(run.history, stage, 0).rows if len(run.history) else np.zeros(0, dtype=np.int64)
+        stride = max(1, -(-len(rows) // LONGEST_SERIES))
+        rows = rows[::stride]
+        history = run.history
+        found.append(
+            {
+                "run": run.planned.key,
+                "role": run.planned.role,
+                "arm": run.planned.arm,
+                "seed": run.planned.seed,
+                "every": stride,
+                "iteration": history.iteration[rows].tolist(),
+                "work": history.work[rows].tolist(),
+                "stage_seconds": history.durations[stage][rows].tolist(),
+                "iteration_seconds": history.durations[ITERATION][rows].tolist(),
+            }
+        )
+    return found

@@ -1,0 +1,37 @@
+"""What a trainer says really ran (device, attention backend, path): text columns that must not change in a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tachograph.evidence.csvrows import csv_rows
+from tachograph.evidence.findings import Findings
+from tachograph.evidence.jsonl import json_rows
+from tachograph.evidence.lines import HashedLines
+from tachograph.models.trainer import HistoryFile
+
+SHOWN = 5
+
+
+def said(path: Path, history: HistoryFile) -> dict[str, list[str]]:
+    """For each ``facts`` column of the trainer file the values found, in order of appearance, at most five.
+
+    Raises HistoryError for a damaged line.
+    """
+    if not history.facts:
+        return {}
+    found: dict[str, dict[str, None]] = {column: {} for column in history.facts}
+    findings = Findings()
+    with path.open("rb") as stream:
+        lines = HashedLines(stream, path, findings)
+        if history.format == "csv":
+            rows: Any = csv_rows(lines, path, history.iteration, findings)
+        else:
+            rows = json_rows(lines, path, findings)
+        for _, row in rows:
+            for column, values in found.items():
+                value = str(row.get(column, "absent"))
+                if value not in values and len(values) < SHOWN:
+                    values[value] = None
+    return {column: list(values) for column, values in found.items()}

@@ -1,0 +1,112 @@
+"""The analysis of one study: every section, from the sealed files alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tachograph.analysis import conditions, execution, factors, rates, stages, verdicts
+from tachograph.analysis import curves as curve_section
+from tachograph.analysis.deviations import deviations
+from tachograph.analysis.endings import endings
+from tachograph.analysis.notmeasured import not_measured
+from tachograph.analysis.sealed import SealedStudy, read_sealed, with_first_attempts
+from tachograph.layout import StudyFolder
+from tachograph.preflightcheck import preflight
+from tachograph.registration import current
+from tachograph.state import counts
+
+
+def analyse(folder: StudyFolder) -> dict[str, Any]:
+    """``analysis/1``: the same dictionary from a study's folder and from its record.
+
+    Raises TachographError naming the file if a sealed file is gone, altered or cannot be read.
+    """
+    return sections(read_sealed(folder))
+
+
+def sections(sealed: SealedStudy) -> dict[str, Any]:
+    """All sections; see the module of each for its content."""
+    runs = rates.run_rows(sealed)
+    series = rates.series(sealed)
+    found: dict[str, Any] = {
+        "schema": "analysis/1",
+        "study": {"name": sealed.study.name, "title": sealed.study.title},
+        "registration": registration(sealed),
+        "machine": sealed.machine,
+        "commands": execution.commands(sealed),
+        "counts": counts(sealed.planned, sealed.state),
+        "planned_runs": [execution.planned_row(run, sealed.state.run_status(run)) for run in sealed.planned],
+        "attempts": execution.attempts(sealed),
+        "runs": runs,
+        "factors": factors.factors(sealed, runs),
+        "baseline": factors.baseline(sealed, series),
+        "stages": stages.stages(sealed),
+        "component": stages.component(sealed),
+        "curves": curve_section.curves(sealed),
+        "repeat": curve_section.repeat(sealed),
+        "steadiness": conditions.steadiness(sealed),
+        "costs": conditions.costs(sealed),
+        "endings": endings(sealed),
+        "preflight": preflight(sealed),
+        "order": execution.order(sealed),
+        "time": execution.time(sealed),
+        "series": {"rates": series, "curves": curve_section.curve_series(sealed)},
+    }
+    found["first_attempts"] = first_attempts(sealed)
+    found["placebo"] = conditions.placebo(sealed, runs, found["factors"])
+    found["drift"] = conditions.drift(sealed, runs, found["order"])
+    found["reservations"] = conditions.reservations(found)
+    found["curve_verdicts"] = verdicts.curve_verdicts(sealed)
+    found["prediction"] = verdicts.prediction(sealed, found["factors"], runs)
+    found["deviations"] = deviations(sealed, runs, found["order"], found["stages"])
+    found["not_measured"] = not_measured(sealed, found)
+    found["status"] = "complete" if found["counts"]["counted"] == found["counts"]["planned"] else "incomplete"
+    return found
+
+
+def first_attempts(sealed: SealedStudy) -> list[dict[str, Any]]:
+    """The headline factors with the first valid attempt of every run, where a discard made another one count."""
+    earlier = with_first_attempts(sealed)
+    if earlier is None:
+        return []
+    return [one for one in factors.factors(earlier, rates.run_rows(earlier)) if one["headline"]]
+
+
+def registration(sealed: SealedStudy) -> dict[str, Any]:
+    """Who registered what and when, with the chain of amendments."""
+    original, held = sealed.registration["original"], current(sealed.registration)
+    study = sealed.study
+    return {
+        "id": study.registration.id,
+        "date": study.registration.date.isoformat(),
+        "question": study.registration.question,
+        "kind": study.registration.kind,
+        "file": "ledger/registration.json",
+        "sha256": held["sha256"],
+        "original_sha256": original["sha256"],
+        "registered_at": original["at"],
+        "data_seen_before": original["results_known"],
+        "git": original["git"],
+        "git_now": held["git"],
+        "amendments": [
+            {key: one[key] for key in ("at", "sha256", "previous", "reason", "results_known", "changes")}
+            for one in sealed.registration["amendments"]
+        ],
+        "arms": {name: arm.model_dump(mode="json") for name, arm in study.arms.items()},
+        "arm_order": [study.design.reference, *sealed.other_arms],
+        "design": study.design.model_dump(mode="json"),
+        "settings": dict(study.settings),
+        "threads": study.threads,
+        "device": study.device,
+        "prediction": None if study.prediction is None else study.prediction.model_dump(mode="json"),
+        "trainer": {
+            "name": sealed.trainer.name,
+            "title": sealed.trainer.title,
+            "about": sealed.trainer.about,
+            "work_unit": sealed.trainer.history.work.unit,
+            "stage": sealed.trainer.history.stage.name,
+            "phases": [phase.name for phase in sealed.trainer.history.phases],
+            "endings": [count.name for count in sealed.trainer.history.endings],
+            "code": sorted({run.code for run in sealed.planned}),
+        },
+    }

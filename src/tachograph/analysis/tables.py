@@ -1,0 +1,168 @@
+"""The tables of a study as data frames, from its analysis: for ``tables/*.csv`` and for the record page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+
+from tachograph.errors import TachographError
+
+Analysis = dict[str, Any]
+
+
+def table(analysis: Analysis, name: str) -> pd.DataFrame:
+    """The table called ``name``, full precision, one row per line. Raises TachographError for an unknown name."""
+    if name not in TABLES:
+        raise TachographError(f"table {name!r} is unknown, expected one of: {', '.join(TABLES)}")
+    columns, rows = TABLES[name](analysis)
+    return pd.DataFrame(rows, columns=columns)
+
+
+Rows = tuple[list[str], list[list[Any]]]
+
+
+def _runs(analysis: Analysis) -> Rows:
+    phases = analysis["registration"]["trainer"]["phases"]
+    columns = [
+        "run", "role", "arm", "seed", "block", "iterations", "work_unit", "work", "stage_rate_whole_run",
+        "stage_rate_retained", "stage_rate_window", "iteration_rate_whole_run", "end_to_end_rate",
+        "iteration_seconds_mean", "total_wall_seconds", *(f"{name}_seconds" for name in phases),
+        "lease_wait_seconds", "lease_hold_seconds", "history_sha256",
+    ]  # fmt: skip
+    rows = []
+    for run in analysis["runs"]:
+        stage, iteration = run["rates"]["stage"], run["rates"]["iteration"]
+        rows.append(
+            [
+                run["run"], run["role"], run["arm"], run["seed"], run["block"], run["iterations"],
+                analysis["registration"]["trainer"]["work_unit"], stage["whole run"].get("work"),
+                *(stage.get(window, {}).get("value") for window in ("whole run", "retained", "window")),
+                iteration["whole run"]["value"], run["rates"]["end to end"]["whole run"]["value"],
+                run["iteration_seconds_mean"], run["total_wall_seconds"],
+                *(run["phase_seconds"].get(name) for name in phases),
+                run["lease"]["wait_seconds"], run["lease"]["hold_seconds"], run["history"]["sha256"],
+            ]
+        )  # fmt: skip
+    return columns, rows
+
+
+def _iterations(analysis: Analysis) -> Rows:
+    columns = ["run", "arm", "seed", "iteration", "work", "stage_seconds", "iteration_seconds", "stage_rate"]
+    rows = []
+    for one in analysis["series"]["rates"]:
+        values = zip(one["iteration"], one["work"], one["stage_seconds"], one["iteration_seconds"], strict=True)
+        for iteration, work, stage, whole in values:
+            rows.append([one["run"], one["arm"], one["seed"], iteration, work, stage, whole, work / stage])
+    return columns, rows
+
+
+def _factors(analysis: Analysis) -> Rows:
+    columns = [
+        "quantity", "window", "unit", "numerator", "denominator", "factor", "low", "high", "confidence", "n_numerator",
+        "n_denominator", "method", "note",
+    ]  # fmt: skip
+    rows = [
+        [
+            one["label"], one["window"], one["unit"], one["numerator"], one["denominator"], one["factor"], one["low"],
+            one["high"], one.get("confidence"), one.get("n_fast"), one.get("n_reference"), one.get("method"),
+            one.get("note", one.get("reason")),
+        ]
+        for one in analysis["factors"]
+    ]  # fmt: skip
+    return columns, rows
+
+
+def _stages(analysis: Analysis) -> Rows:
+    section = analysis["stages"]
+    arms = [arm for arm in analysis["registration"]["arm_order"] if arm in section["arms"]]
+    columns = ["stage", "group", "parent"]
+    columns += [f"{arm}_{what}" for arm in arms for what in ("ms_per_step", "share")]
+    rows = []
+    for row in section["rows"]:
+        times = [row["arms"].get(arm) or {} for arm in arms]
+        rows.append(
+            [row["stage"], row["group"], row["parent"]]
+            + [time.get(what) for time in times for what in ("ms_per_step", "share")]
+        )
+    for name, key in (("total", "total"), ("environment stages together", "environment")):
+        times = [section["arms"][arm][key] or {} for arm in arms]
+        rows.append([name, None, None] + [time.get(what) for time in times for what in ("ms_per_step", "share")])
+    return columns, rows
+
+
+def _component(analysis: Analysis) -> Rows:
+    section = analysis["component"]
+    columns = ["component", "measured", "value", "unit", "work", "seconds"]
+    rows = [
+        [section["name"], one["name"], one["value"], one["unit"], one.get("work"), one.get("seconds")]
+        for one in section["rates"]
+    ]
+    return columns, rows
+
+
+def _curves(analysis: Analysis) -> Rows:
+    columns = [
+        "metric", "arm", "seed", "run", "against", "iterations", "max_abs_difference", "at_iteration",
+        "reference_max_abs_difference", "ratio", "label", "reason",
+    ]  # fmt: skip
+    keys = ["arm", "seed", "run", "other", "iterations", "fast_max", "fast_iteration", "reference_max", "ratio"]
+    rows = [
+        [metric["metric"], *(row.get(key) for key in keys), row.get("label"), row.get("reason")]
+        for metric in analysis["curves"]
+        for row in metric["rows"]
+    ]
+    return columns, rows
+
+
+def _endings(analysis: Analysis) -> Rows:
+    kinds = analysis["registration"]["trainer"]["endings"]
+    columns = ["run", "arm", "seed", "iterations", *kinds]
+    rows = [
+        [one["run"], one["arm"], one["seed"], one["iterations"], *(one["counts"].get(kind) for kind in kinds)]
+        for one in analysis["endings"]
+    ]
+    return columns, rows
+
+
+def _preflight(analysis: Analysis) -> Rows:
+    columns = ["check", "arm", "verdict", "detail"]
+    return columns, [[check[column] for column in columns] for check in analysis["preflight"]["checks"]]
+
+
+def _attempts(analysis: Analysis) -> Rows:
+    columns = ["run", "attempt", "status", "validity", "counts", "reason", "discarded", "started_at", "ended_at"]
+    rows = []
+    for one in analysis["attempts"]:
+        discarded = one["discarded"]["reason"] if one["discarded"] else None
+        rows.append([discarded if column == "discarded" else one[column] for column in columns])
+    return columns, rows
+
+
+def _deviations(analysis: Analysis) -> Rows:
+    columns = ["id", "kind", "run", "what_happened", "when_noticed", "effect"]
+    return columns, [[one[column] for column in columns] for one in analysis["deviations"]]
+
+
+TABLES: dict[str, Callable[[Analysis], Rows]] = {
+    "runs": _runs,
+    "iterations": _iterations,
+    "factors": _factors,
+    "stages": _stages,
+    "component": _component,
+    "curves": _curves,
+    "endings": _endings,
+    "preflight": _preflight,
+    "attempts": _attempts,
+    "deviations": _deviations,
+}
+
+
+def as_csv(frame: pd.DataFrame) -> str:
+    """CSV (RFC 4180 quoting, LF), shortest digits that give back the same number.
+
+    A text cell that a spreadsheet would run as a formula gets a leading apostrophe.
+    """
+    safe = frame.map(lambda cell: f"'{cell}" if isinstance(cell, str) and cell[:1] in tuple("=+-@\t\r") else cell)
+    return str(safe.to_csv(index=False, lineterminator="\n"))

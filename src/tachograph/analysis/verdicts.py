@@ -1,0 +1,123 @@
+"""Verdicts in the fixed vocabulary; what cannot be judged is NO VERDICT, never a pass."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from tachograph.analysis.curves import curve_of
+from tachograph.analysis.sealed import SealedStudy
+from tachograph.evidence.curves import CurveError, Curves, align, default_windows, identical
+from tachograph.evidence.decision import Prediction, curve_verdict, judge_prediction
+from tachograph.evidence.difference import Difference, difference_test
+from tachograph.evidence.equivalence import Equivalence, equivalence_test
+from tachograph.evidence.judging import Judged, judged
+from tachograph.evidence.randomness import generator
+from tachograph.evidence.verdicts import CurveVerdict, PredictionVerdict
+from tachograph.registration import current
+
+ALPHA = 0.05
+
+
+def curve_verdicts(sealed: SealedStudy) -> list[dict[str, Any]]:
+    """One verdict per arm about all registered curves together (tests D and E of statistics.md, 3.2).
+
+    Runs of the same seed are paired where both arms have the same seeds; the windows are thirds of a run.
+    """
+    return [_curve_verdict(sealed, arm) for arm in sealed.other_arms]
+
+
+def _curve_verdict(sealed: SealedStudy, arm: str) -> dict[str, Any]:
+    metrics = [metric.column for metric in sealed.study.curves]
+    if not metrics:
+        why = "no curve is registered with a margin"
+        return {"arm": arm, "verdict": str(CurveVerdict.NO_VERDICT), "sentence": why, "metrics": []}
+    aligned = judged("the curves", lambda: _aligned(sealed, arm, metrics))
+    found: dict[str, Any] = {"arm": arm, "metrics": metrics, "alpha": ALPHA}
+    if aligned.result is None:
+        return {**found, "verdict": str(CurveVerdict.NO_VERDICT), "sentence": aligned.reason}
+    lines = aligned.result
+    rng = generator(current(sealed.registration)["sha256"], f"difference {arm}")
+    difference = judged("test D", lambda: difference_test(lines, rng, ALPHA))
+    margins = {metric.column: metric.margin for metric in sealed.study.curves}
+    windows = default_windows(lines.iteration)
+    equivalence = judged("test E", lambda: equivalence_test(lines, margins, windows, ALPHA))
+    judgement = curve_verdict(identical(lines), difference, equivalence, ALPHA)
+    return {
+        **found,
+        "verdict": str(judgement.verdict),
+        "sentence": judgement.sentence,
+        "reference_runs": lines.k,
+        "runs": lines.m,
+        "paired": lines.paired,
+        "difference": _difference(difference),
+        "equivalence": _equivalence(equivalence),
+    }
+
+
+def _aligned(sealed: SealedStudy, arm: str, metrics: list[str]) -> Curves:
+    reference = [curve_of(run, metrics) for run in sealed.of_arm(sealed.study.design.reference)]
+    other = [curve_of(run, metrics) for run in sealed.of_arm(arm)]
+    paired = {run.seed for run in reference} == {run.seed for run in other}
+    if not reference or not other:
+        raise CurveError(f"{len(reference)} reference runs and {len(other)} runs of {arm} count")
+    return align(reference, other, metrics, paired)
+
+
+def _difference(test: Judged[Difference]) -> dict[str, Any]:
+    return {"reason": test.reason} if test.result is None else asdict(test.result)
+
+
+def _equivalence(test: Judged[Equivalence]) -> dict[str, Any]:
+    if test.result is None:
+        return {"reason": test.reason}
+    return {**asdict(test.result), "passes": test.result.passes, "seeds_needed": test.result.seeds_needed}
+
+
+def prediction(sealed: SealedStudy, factors: list[dict[str, Any]], runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """The registered prediction against what was measured after warm-up; ``ratio`` = measured / predicted.
+
+    A factor is judged with its interval over blocks. For a throughput there is one value per run: its geometric
+    mean stands without an interval, so it is neither confirmed nor refuted.
+    """
+    predicted = sealed.study.prediction
+    if predicted is None:
+        return {"registered": False, "reason": "no prediction is registered"}
+    entry = {"registered": True, **predicted.model_dump(mode="json"), "measured": None, "ratio": None}
+    quantity = "iteration" if predicted.quantity == "iteration_factor" else "stage"
+    factor = next(
+        f for f in factors if f["numerator"] == predicted.arm and f["quantity"] == quantity and f["kind"] == "retained"
+    )
+    low = predicted.value if predicted.low is None else predicted.low
+    high = predicted.value if predicted.high is None else predicted.high
+    bounds: tuple[float | None, float | None]
+    if predicted.quantity == "stage_throughput":
+        measured, bounds = _mean_rate(predicted.arm, runs), (None, None)
+    else:
+        measured, bounds = factor["factor"], (factor["low"], factor["high"])
+    if measured is None:
+        reason = factor.get("reason", "no run of this arm counts")
+        return {**entry, "verdict": str(PredictionVerdict.NOT_TESTED), "reason_not_tested": reason}
+    found = judged("the prediction", lambda: judge_prediction(Prediction(low, high), measured, *bounds))
+    if found.result is None:
+        return {**entry, "verdict": str(PredictionVerdict.NOT_TESTED), "reason_not_tested": found.reason}
+    return {
+        **entry,
+        "verdict": str(found.result.verdict),
+        "measured": measured,
+        "ratio": measured / predicted.value,
+        "window": factor["window"],
+        "interval": list(bounds),
+        "unit": factor["unit"] if predicted.quantity == "stage_throughput" else "times the reference",
+    }
+
+
+def _mean_rate(arm: str, runs: list[dict[str, Any]]) -> float | None:
+    rates = [r["rates"]["stage"]["retained"]["value"] for r in runs if r["role"] == "run" and r["arm"] == arm]
+    known = [rate for rate in rates if rate]
+    if not known:
+        return None
+    product = 1.0
+    for rate in known:
+        product *= rate ** (1 / len(known))
+    return product

@@ -1,0 +1,67 @@
+"""What Amdahl's law allows: the ceiling of each stage, and whether measured factors can be true."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+GAP = 0.05
+NO_PAY = 1.05
+
+
+def ceiling(share: float) -> float:
+    """The factor of the whole if a stage of this ``share`` took no time at all: 1 / (1 - share)."""
+    if not 0 <= share <= 1:
+        raise ValueError(f"a share lies between 0 and 1, found {share}")
+    return float("inf") if share == 1 else 1 / (1 - share)
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """``ceiling``: the whole would become this many times faster; ``pays`` where that exceeds 5 %."""
+
+    name: str
+    share: float
+    ceiling: float
+    pays: bool
+
+
+def rank(shares: Mapping[str, float]) -> list[Ceiling]:
+    """Stages by what could still be won on each, the largest first."""
+    rows = [
+        Ceiling(name, share, ceiling(max(share, 0.0)), ceiling(max(share, 0.0)) >= NO_PAY)
+        for name, share in shares.items()
+    ]
+    return sorted(rows, key=lambda row: -row.share)
+
+
+@dataclass(frozen=True)
+class AmdahlCheck:
+    """The factor of the whole predicted from its parts against the measured one; flagged over 5 %."""
+
+    predicted: float
+    measured: float
+    gap: float
+    flagged: bool
+
+
+def check(shares: Mapping[str, float], factors: Mapping[str, float], measured: float) -> AmdahlCheck:
+    """Predict the factor from ``shares`` of the reference's time and the ``factors`` of its parts.
+
+    Time outside of ``shares`` and parts without a factor are taken as unchanged.
+    """
+    known = sum(shares.values())
+    remaining = sum(share / factors.get(name, 1.0) for name, share in shares.items()) + (1 - known)
+    predicted = 1 / remaining
+    gap = measured / predicted - 1
+    return AmdahlCheck(predicted, measured, gap, abs(gap) > GAP)
+
+
+def too_good(factor: float, limit: float) -> str | None:
+    """A sentence where ``factor`` exceeds a registered or Amdahl ``limit``: INVALID until parity is shown.
+
+    Cached outputs, side streams and patched timers look like this (ScalingIntelligence/KernelBench#82).
+    """
+    if factor <= limit:
+        return None
+    return f"{factor:,.4g}x exceeds the ceiling of {limit:,.4g}x: too good to be true until parity is shown"

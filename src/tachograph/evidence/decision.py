@@ -1,0 +1,196 @@
+"""From numbers to words: curve verdict, speed verdict, prediction, decision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf, isfinite
+
+from tachograph.evidence.difference import Difference
+from tachograph.evidence.equivalence import Equivalence
+from tachograph.evidence.interval import Factor
+from tachograph.evidence.judging import Judged
+from tachograph.evidence.verdicts import (
+    CurveVerdict,
+    Decision,
+    ParityVerdict,
+    PredictionVerdict,
+    SpeedVerdict,
+)
+
+
+@dataclass(frozen=True)
+class CurveJudgement:
+    verdict: CurveVerdict
+    sentence: str
+
+
+def curve_verdict(
+    identical: bool,
+    difference: Judged[Difference],
+    equivalence: Judged[Equivalence],
+    alpha: float = 0.05,
+    gates_ok: bool = True,
+) -> CurveJudgement:
+    """The verdict table of the method, for results of the tests D and E or the reasons why there are none.
+
+    With a design in which D cannot reject and E could not pass, and whenever either test could not be
+    computed, the answer is NO VERDICT.
+    """
+    if not gates_ok:
+        return CurveJudgement(CurveVerdict.INVALID, "a run did not pass its gates")
+    if identical:
+        return CurveJudgement(CurveVerdict.IDENTICAL, "runs with the same seed are byte-identical")
+    d, e = difference.result, equivalence.result
+    if d is None:
+        return CurveJudgement(CurveVerdict.NO_VERDICT, difference.reason or "test D was not computed")
+    toothless = d.p_min > alpha
+    if e is None:
+        prefix = f"p_min {d.p_min:.3g} exceeds {alpha:g}; " if toothless else ""
+        return CurveJudgement(
+            CurveVerdict.NO_VERDICT, prefix + (equivalence.reason or "test E was not computed")
+        )
+    sizes = f"p = {d.p:.3g}, δ* = {e.delta_star:.2f}"
+    if toothless and not e.passes:
+        sentence = f"so few runs cannot tell the arms apart (p_min {d.p_min:.3g} > {alpha:g}); {sizes}"
+        return CurveJudgement(CurveVerdict.NO_VERDICT, sentence)
+    rejects = d.rejects(alpha)
+    if e.passes and not rejects:
+        return CurveJudgement(CurveVerdict.MATCHED, f"within the registered margins; {sizes}")
+    if e.passes:
+        sentence = f"a real difference ({d.metric}, iteration {d.iteration}) within the margins; {sizes}"
+        return CurveJudgement(CurveVerdict.MATCHED_DIFFERENT, sentence)
+    if rejects and e.some_outside:
+        cell = next(cell for cell in e.cells if cell.outside)
+        sentence = f"{cell.metric} ({cell.window}) differs by more than its margin; {sizes}"
+        return CurveJudgement(CurveVerdict.NOT_MATCHED, sentence)
+    if rejects:
+        return CurveJudgement(CurveVerdict.SIZE_UNRESOLVED, f"different, by how much is open; {sizes}")
+    needed = e.seeds_needed
+    more = (
+        "no number of seeds settles it at this difference"
+        if needed is None
+        else f"{needed} seeds per arm needed"
+    )
+    return CurveJudgement(CurveVerdict.INCONCLUSIVE, f"{sizes}, {more}")
+
+
+@dataclass(frozen=True)
+class SpeedJudgement:
+    """``uncapped`` is what the interval alone would say; ``caps`` are the reasons for PROVISIONAL."""
+
+    verdict: SpeedVerdict
+    uncapped: SpeedVerdict
+    caps: tuple[str, ...]
+
+
+def speed_verdict(
+    factor: Judged[Factor], minimum_effect: float, caps: Sequence[str] = (), steady: bool = True
+) -> SpeedJudgement:
+    """GAIN iff the interval's lower bound reaches ``minimum_effect``, NO GAIN iff its upper bound does not.
+
+    Any of ``caps`` (contention, realised order, clocks, a large placebo, a slow-down) turns both into
+    PROVISIONAL. ``steady`` False: no headline exists (too few iterations, no steady state): NO VERDICT.
+    """
+    f = factor.result
+    if f is None or not steady:
+        return SpeedJudgement(SpeedVerdict.NO_VERDICT, SpeedVerdict.NO_VERDICT, tuple(caps))
+    if f.low is None or f.high is None:
+        found = SpeedVerdict.UNRESOLVED
+    elif f.low >= minimum_effect:
+        found = SpeedVerdict.GAIN
+    elif f.high < minimum_effect:
+        found = SpeedVerdict.NO_GAIN
+    else:
+        found = SpeedVerdict.UNRESOLVED
+    capped = bool(caps) and found is not SpeedVerdict.UNRESOLVED
+    return SpeedJudgement(SpeedVerdict.PROVISIONAL if capped else found, found, tuple(caps))
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A registered interval [low, high], or a point (low = high), for a factor or a rate."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class PredictionJudgement:
+    """``ratio`` = measured / predicted, against the middle (geometric) of an interval."""
+
+    verdict: PredictionVerdict
+    measured: float
+    ratio: float
+    sentence: str
+
+
+def judge_prediction(
+    prediction: Prediction, measured: float, low: float | None, high: float | None
+) -> PredictionJudgement:
+    """CONFIRMED iff the measured interval lies inside the predicted one, REFUTED iff they do not meet.
+
+    Without a measured interval nothing is confirmed or refuted. Raises ValueError for a prediction that is
+    no interval of positive numbers.
+    """
+    if not 0 < prediction.low <= prediction.high < inf:
+        raise ValueError(f"a prediction needs 0 < low <= high, found {prediction.low} and {prediction.high}")
+    centre = (prediction.low * prediction.high) ** 0.5
+    ratio = measured / centre
+    if not isfinite(measured) or low is None or high is None:
+        verdict = PredictionVerdict.UNRESOLVED
+    elif prediction.low <= low and high <= prediction.high:
+        verdict = PredictionVerdict.CONFIRMED
+    elif high < prediction.low or low > prediction.high:
+        verdict = PredictionVerdict.REFUTED
+    else:
+        verdict = PredictionVerdict.UNRESOLVED
+    what = f"{prediction.low:,.4g}"
+    if prediction.low != prediction.high:
+        what += f" to {prediction.high:,.4g}"
+    sentence = f"predicted {what}, measured {measured:,.4g}: measured/predicted {ratio:.2f}, {verdict}"
+    return PredictionJudgement(verdict, measured, ratio, sentence)
+
+
+@dataclass(frozen=True)
+class DecisionJudgement:
+    decision: Decision
+    sentence: str
+
+
+_ACCEPTED = {CurveVerdict.IDENTICAL, CurveVerdict.MATCHED}
+_PARITY_ACCEPTED = {ParityVerdict.PASS, ParityVerdict.NOT_REGISTERED}
+
+
+def decide(
+    speed: SpeedVerdict,
+    curve: CurveVerdict,
+    parity: ParityVerdict,
+    sessions: int = 1,
+    sessions_registered: int = 1,
+    detectable_difference_allowed: bool = False,
+) -> DecisionJudgement:
+    """The registered rule, for every combination of verdicts.
+
+    ADOPT needs a GAIN in the registered number of sessions, matched curves and parity; NO GAIN, curves that
+    do not match, invalid runs and failed parity REJECT; everything else is HOLD.
+    """
+    if parity is ParityVerdict.FAIL:
+        return DecisionJudgement(Decision.REJECT, "the numerics parity failed")
+    if curve in {CurveVerdict.NOT_MATCHED, CurveVerdict.INVALID}:
+        return DecisionJudgement(Decision.REJECT, f"the curves are {curve}")
+    if speed is SpeedVerdict.NO_GAIN:
+        return DecisionJudgement(Decision.REJECT, "the gain is below the registered minimum")
+    if speed is not SpeedVerdict.GAIN:
+        return DecisionJudgement(Decision.HOLD, f"the speed is {speed}")
+    if curve not in _ACCEPTED and not (
+        curve is CurveVerdict.MATCHED_DIFFERENT and detectable_difference_allowed
+    ):
+        return DecisionJudgement(Decision.HOLD, f"the curves are {curve}")
+    if parity not in _PARITY_ACCEPTED:
+        return DecisionJudgement(Decision.HOLD, f"the numerics parity is {parity}")
+    if sessions < sessions_registered:
+        sentence = f"{sessions} of {sessions_registered} registered sessions have confirmed it"
+        return DecisionJudgement(Decision.HOLD, sentence)
+    many = "one session" if sessions == 1 else f"{sessions} sessions"
+    return DecisionJudgement(Decision.ADOPT, f"faster by the registered minimum, curves {curve}, in {many}")

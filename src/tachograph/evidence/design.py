@@ -1,0 +1,198 @@
+"""The design check at registration: which verdicts a plan can reach, and the cheapest that reaches all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from math import exp, sqrt
+
+from scipy.special import stdtrit
+
+from tachograph.evidence.difference import p_min_paired, p_min_unpaired, use_sign_flips
+from tachograph.evidence.verdicts import CurveVerdict, Decision, SpeedVerdict
+
+MAX_RUNS = 64
+
+
+@dataclass(frozen=True)
+class Design:
+    """What the registration says that error rates depend on.
+
+    ``reference_runs`` k and ``fast_runs`` m that give curves, ``blocks`` n of one run each (0: unpaired in
+    time). ``margins``: δ / σ_seed of each metric, with σ_seed as assumed. ``sd_log``: assumed SD of the log
+    ratio between blocks. ``correlation`` of runs of the same seed, used only where ``paired_curves``.
+    ``predicted_high``: largest factor that the prediction allows, None without a prediction.
+    """
+
+    reference_runs: int
+    fast_runs: int
+    blocks: int
+    paired_curves: bool
+    margins: Mapping[str, float] = field(default_factory=dict)
+    windows: int = 3
+    alpha: float = 0.05
+    sd_log: float = 0.05
+    correlation: float = 0.0
+    minimum_effect: float = 1.05
+    predicted_high: float | None = None
+    confidence: float = 0.95
+
+
+@dataclass(frozen=True)
+class DesignCheck:
+    """What the plan can say.
+
+    ``p_min`` of test D; ``delta_star`` expected for truly equal arms (below 1: E can pass);
+    ``gain_from``: smallest measured factor that counts as GAIN, ``no_gain_below``: largest that counts as
+    NO GAIN, both None without an interval. ``matched_below`` and ``not_matched_from``: observed differences,
+    in margins, that test E is expected to call inside or outside; None where it cannot.
+    ``missing`` are outcomes the plan cannot reach, as sentences.
+    """
+
+    p_min: float
+    delta_star: float | None
+    gain_from: float | None
+    no_gain_below: float | None
+    speed: tuple[SpeedVerdict, ...]
+    curves: tuple[CurveVerdict, ...]
+    decisions: tuple[Decision, ...]
+    missing: tuple[str, ...]
+
+    @property
+    def matched_below(self) -> float | None:
+        return None if self.delta_star is None or self.delta_star >= 1 else 1 - self.delta_star
+
+    @property
+    def not_matched_from(self) -> float | None:
+        reachable = self.delta_star is not None and CurveVerdict.NOT_MATCHED in self.curves
+        return 1 + self.delta_star if reachable and self.delta_star is not None else None
+
+    @property
+    def ok(self) -> bool:
+        return not self.missing
+
+
+def lowest_p(design: Design) -> float:
+    """p_min of test D as it will be run: sign flips where they can reject, else relabelling."""
+    k, m = design.reference_runs, design.fast_runs
+    if k == 0 or m == 0:
+        return 1.0
+    if use_sign_flips(design.paired_curves, k, design.alpha):
+        return p_min_paired(k)
+    return p_min_unpaired(k, m)
+
+
+def expected_delta_star(design: Design) -> float | None:
+    """δ* that test E is expected to give when the arms are equal and the spread is as assumed.
+
+    max over metrics of t(1-α, df) se / δ; None where no spread can be estimated.
+    """
+    k, m = design.reference_runs, design.fast_runs
+    if k < 1 or m < 1 or not design.margins:
+        return None
+    if design.paired_curves:
+        df, se = k - 1, sqrt(2 * (1 - design.correlation) / k)
+    else:
+        df, se = k + m - 2, sqrt(1 / k + 1 / m)
+    if df < 1:
+        return None
+    t = float(stdtrit(df, 1 - design.alpha))
+    return max(t * se / margin for margin in design.margins.values())
+
+
+def half_width(design: Design) -> float | None:
+    """Expected half-width of the interval of the log factor, None where there is no interval."""
+    n, k, m = design.blocks, design.reference_runs, design.fast_runs
+    if n >= 2:
+        return float(stdtrit(n - 1, (1 + design.confidence) / 2)) * design.sd_log / sqrt(n)
+    if n == 0 and min(k, m) >= 1 and k + m >= 3:  # SD of a difference of two runs is √2 that of a run
+        df = k + m - 2 if min(k, m) > 1 else max(k, m) - 1
+        t = float(stdtrit(df, (1 + design.confidence) / 2))
+        return t * design.sd_log / sqrt(2) * sqrt(1 / k + 1 / m)
+    return None
+
+
+def check_design(design: Design) -> DesignCheck:
+    """Which outcomes are reachable. A plan with ``missing`` ones is refused unless it is exploratory."""
+    p_min, delta_star, half = lowest_p(design), expected_delta_star(design), half_width(design)
+    missing = []
+    gain_from = no_gain = None
+    speed = [SpeedVerdict.UNRESOLVED]
+    if half is None:
+        missing.append("GAIN and NO GAIN: the factor would have no interval")
+    else:
+        gain_from, no_gain = design.minimum_effect * exp(half), design.minimum_effect * exp(-half)
+        speed = [SpeedVerdict.GAIN, SpeedVerdict.NO_GAIN, SpeedVerdict.UNRESOLVED]
+        if design.predicted_high is not None and gain_from > design.predicted_high:
+            speed.remove(SpeedVerdict.GAIN)
+            missing.append(
+                f"GAIN: it would take a factor of {gain_from:.2f}, the prediction ends at "
+                f"{design.predicted_high:.2f}"
+            )
+    can_reject = p_min <= design.alpha
+    can_match = delta_star is not None and delta_star < 1
+    if not can_reject:
+        missing.append(f"NOT MATCHED: p_min {p_min:.3g} exceeds {design.alpha:g}")
+    if not can_match:
+        why = (
+            "no spread between seeds could be estimated"
+            if delta_star is None
+            else f"equal arms are expected to need {delta_star:.1f} times the registered margins"
+        )
+        missing.append(f"MATCHED: {why}")
+    curves = _curve_verdicts(can_reject, can_match)
+    decisions = [Decision.HOLD]
+    if SpeedVerdict.GAIN in speed and can_match:
+        decisions.append(Decision.ADOPT)
+    if SpeedVerdict.NO_GAIN in speed or can_reject:
+        decisions.append(Decision.REJECT)
+    return DesignCheck(
+        p_min, delta_star, gain_from, no_gain, tuple(speed), curves, tuple(decisions), tuple(missing)
+    )
+
+
+def _curve_verdicts(can_reject: bool, can_match: bool) -> tuple[CurveVerdict, ...]:
+    verdicts = [CurveVerdict.INVALID, CurveVerdict.IDENTICAL]
+    if can_match:
+        verdicts.append(CurveVerdict.MATCHED)
+    if can_reject and can_match:
+        verdicts.append(CurveVerdict.MATCHED_DIFFERENT)
+    if can_reject:
+        verdicts += [CurveVerdict.NOT_MATCHED, CurveVerdict.SIZE_UNRESOLVED, CurveVerdict.INCONCLUSIVE]
+    else:
+        verdicts.append(CurveVerdict.NO_VERDICT)
+    return tuple(verdicts)
+
+
+def cheapest(design: Design) -> Design | None:
+    """The plan with the fewest runs that reaches every outcome, all else as registered; None beyond 64 runs.
+
+    Plans in blocks stay in blocks (one run of each arm per block); others may have unequal arms.
+    """
+    for total in range(2, 2 * MAX_RUNS + 1):
+        if design.blocks or design.paired_curves:
+            sizes = [(total // 2, total // 2)] if total % 2 == 0 else []
+        else:
+            sizes = [(total - m, m) for m in range(total // 2, 0, -1)]
+        for k, m in sizes:
+            blocks = k if design.blocks else 0
+            plan = replace(design, reference_runs=k, fast_runs=m, blocks=blocks)
+            if check_design(plan).ok:
+                return plan
+    return None
+
+
+def refusal(design: Design) -> str | None:
+    """The sentence that refuses a plan and names the way out; None for a plan that may be registered."""
+    found = check_design(design)
+    if found.ok:
+        return None
+    text = f"this design cannot reach {'; nor '.join(found.missing)}"
+    way = cheapest(design)
+    if way is None:
+        return f"{text}. No design of up to {MAX_RUNS} runs per arm can; widen the margins"
+    if way.blocks:
+        least = f"{way.blocks} blocks ({way.reference_runs} runs of each arm)"
+    else:
+        least = f"{way.reference_runs} reference and {way.fast_runs} fast runs"
+    return f"{text}. The cheapest design that can has {least}; or mark the study exploratory"

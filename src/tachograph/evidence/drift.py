@@ -1,0 +1,44 @@
+"""Sensitivity to drift over the session: ln X = μ_block + τ·arm + γ·position."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+FLAGGED = 0.02
+
+
+@dataclass(frozen=True)
+class Drift:
+    """``factor`` of the arm with the drift taken out; ``total`` relative change over the session.
+
+    ``flagged`` where that change exceeds 2 %.
+    """
+
+    factor: float
+    total: float
+    flagged: bool
+
+
+def drift_model(
+    rates: Sequence[float],
+    fast: Sequence[bool],
+    blocks: Sequence[str],
+    positions: Sequence[int] | None = None,
+) -> Drift | None:
+    """Least squares of ln X on block, arm and position in the session (0, 1, … in the order of execution).
+
+    None where the three cannot be told apart (too few runs, or all blocks in the same order).
+    """
+    place = np.arange(len(rates)) if positions is None else np.asarray(positions)
+    names = list(dict.fromkeys(blocks))
+    block = np.array([[name == other for other in names] for name in blocks], dtype=np.float64)
+    arm = np.asarray(fast, dtype=np.float64)
+    columns = np.column_stack([block, arm, place])
+    if len(rates) <= columns.shape[1] or np.linalg.matrix_rank(columns) < columns.shape[1]:
+        return None
+    solution, *_ = np.linalg.lstsq(columns, np.log(np.asarray(rates, dtype=np.float64)), rcond=None)
+    total = float(solution[-1] * (len(rates) - 1))
+    return Drift(float(np.exp(solution[-2])), float(np.expm1(total)), abs(total) > FLAGGED)

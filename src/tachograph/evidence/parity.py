@@ -1,0 +1,142 @@
+"""Tier 1: do the arms compute the same function? Judged against double precision, on frozen real batches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tachograph.errors import TachographError
+from tachograph.evidence.verdicts import ParityVerdict
+
+SCHEMA = "parity/1"
+MIN_BATCHES = 20
+FACTORS = {"float32": 2.0, "bfloat16": 3.0, "float16": 3.0}
+
+
+class ParityError(TachographError):
+    """A parity file that does not say what it must say."""
+
+
+@dataclass(frozen=True)
+class TensorParity:
+    """One tensor of one arm. ``rmse`` and ``limit`` in the tensor's unit, against float64.
+
+    ``repeat_max`` is max |Δ| of the same arm run twice on the same batches, 0 where it repeats exactly.
+    """
+
+    arm: str
+    tensor: str
+    dtype: str
+    rmse: float
+    limit: float
+    max_abs_fp64: float
+    max_abs_reference: float
+    nonfinite_rows: int
+    repeat_max: float
+    passes: bool
+
+
+@dataclass(frozen=True)
+class Parity:
+    """``verdicts`` per arm (the reference's own among them), ``tensors`` behind them, ``reasons`` per arm."""
+
+    batches: int
+    rows: int
+    tensors: tuple[TensorParity, ...]
+    verdicts: Mapping[str, ParityVerdict]
+    reasons: Mapping[str, str]
+
+
+def judge_parity(
+    data: Mapping[str, Any],
+    source: str,
+    reference: str = "reference",
+    reference_bounds: Mapping[str, float] | None = None,
+) -> Parity:
+    """Judge the content of a parity file.
+
+    An arm passes iff for every tensor RMSE(arm, fp64) <= c RMSE(reference, fp64) + tolerance/10, c = 2 for
+    float32 and 3 for half precision, and no row is non-finite. ``reference_bounds``: registered largest
+    RMSE of the reference by tensor; beyond it, or with non-finite rows, the reference itself is broken.
+    A reference that does not repeat within the tolerance cannot be compared to. Fewer than 20 batches give
+    no verdict. Raises :class:`ParityError` for another schema, missing keys or an arm that lacks a tensor.
+    """
+    if data.get("schema") != SCHEMA:
+        raise ParityError(f"{source}: schema is {data.get('schema')!r}, expected {SCHEMA!r}")
+    try:
+        rows = {(str(row["arm"]), str(row["name"])): row for row in data["tensors"]}
+        base = {name: row for (arm, name), row in rows.items() if arm == reference}
+        tensors = tuple(_tensor(row, base[name]) for (_, name), row in rows.items())
+        batches, count = int(data["batches"]), int(data["rows"])
+    except KeyError as error:
+        raise ParityError(f"{source}: {error} is missing") from None
+    except (TypeError, ValueError) as error:
+        raise ParityError(f"{source}: {error}; expected the numbers of a parity file") from None
+    if not base:
+        raise ParityError(f"{source}: no tensor of the arm {reference!r}")
+    for arm in {arm for arm, _ in rows}:
+        absent = base.keys() - {name for other, name in rows if other == arm}
+        if absent:
+            raise ParityError(f"{source}: arm {arm!r} lacks the tensors {', '.join(sorted(absent))}")
+    tolerance = {name: float(row["tolerance"]) for name, row in base.items()}
+    verdicts: dict[str, ParityVerdict] = {}
+    reasons: dict[str, str] = {}
+    own = [t for t in tensors if t.arm == reference]
+    blocked = _reference_fault(own, batches, tolerance, reference_bounds or {})
+    for arm in dict.fromkeys(arm for arm, _ in rows):
+        verdicts[arm], reasons[arm] = blocked or _arm([t for t in tensors if t.arm == arm])
+    return Parity(batches, count, tensors, verdicts, reasons)
+
+
+def _tensor(row: Mapping[str, Any], base: Mapping[str, Any]) -> TensorParity:
+    dtype = str(row["dtype"]).removeprefix("torch.")
+    if dtype not in FACTORS:
+        raise ValueError(f"dtype {dtype!r} of {row['name']!r} is none of {', '.join(FACTORS)}")
+    limit = FACTORS[dtype] * float(base["rmse_fp64"]) + float(base["tolerance"]) / 10
+    rmse, bad = float(row["rmse_fp64"]), int(row["nonfinite_rows"])
+    return TensorParity(
+        arm=str(row["arm"]),
+        tensor=str(row["name"]),
+        dtype=dtype,
+        rmse=rmse,
+        limit=limit,
+        max_abs_fp64=float(row["max_abs_fp64"]),
+        max_abs_reference=float(row["max_abs_reference"]),
+        nonfinite_rows=bad,
+        repeat_max=float(row["repeat_max_abs"]),
+        passes=bad == 0 and rmse <= limit,
+    )
+
+
+def _reference_fault(
+    own: list[TensorParity], batches: int, tolerance: Mapping[str, float], bounds: Mapping[str, float]
+) -> tuple[ParityVerdict, str] | None:
+    for tensor in own:
+        if tensor.nonfinite_rows or not math.isfinite(tensor.rmse):
+            reason = f"{tensor.nonfinite_rows} rows of the reference's {tensor.tensor} are not finite"
+            return ParityVerdict.REFERENCE_BROKEN, reason
+        bound = bounds.get(tensor.tensor, math.inf)
+        if tensor.rmse > bound:
+            reason = f"the reference's {tensor.tensor} is off by {tensor.rmse:.3g}, registered {bound:.3g}"
+            return ParityVerdict.REFERENCE_BROKEN, reason
+        if not tensor.repeat_max <= tolerance[tensor.tensor]:
+            reason = f"the reference's {tensor.tensor} differs by {tensor.repeat_max:.3g} when run twice"
+            return ParityVerdict.REFERENCE_NOT_REPEATABLE, reason
+    if batches < MIN_BATCHES:
+        return ParityVerdict.NO_VERDICT, f"{batches} batches, expected at least {MIN_BATCHES}"
+    return None
+
+
+def _arm(tensors: list[TensorParity]) -> tuple[ParityVerdict, str]:
+    for tensor in tensors:
+        if tensor.nonfinite_rows:
+            return ParityVerdict.FAIL, f"{tensor.nonfinite_rows} rows of {tensor.tensor} are not finite"
+        if not tensor.passes:
+            return (
+                ParityVerdict.FAIL,
+                f"{tensor.tensor} is off by {tensor.rmse:.3g}, allowed {tensor.limit:.3g}",
+            )
+    worst = max(tensor.max_abs_reference for tensor in tensors)
+    return ParityVerdict.PASS, f"largest difference to the reference {worst:.3g}"

@@ -1,0 +1,27 @@
+"""The figures of a study, drawn from its analysis: readable in print and by colour-blind people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tachograph.errors import TachographError
+from tachograph.figures.curves import draw_curves
+from tachograph.figures.factor import draw_factor
+from tachograph.figures.rates import draw_rates
+from tachograph.figures.stages import draw_stages
+from tachograph.figures.style import Drawing
+
+FIGURES: dict[str, Callable[[dict[str, Any]], Drawing]] = {
+    "stages": draw_stages,
+    "rates": draw_rates,
+    "curves": draw_curves,
+    "factor": draw_factor,
+}
+
+
+def draw(analysis: dict[str, Any], name: str) -> Drawing:
+    """The figure called ``name``. Raises TachographError for an unknown name."""
+    if name not in FIGURES:
+        raise TachographError(f"figure {name!r} is unknown, expected one of: {', '.join(FIGURES)}")
+    return FIGURES[name](analysis)

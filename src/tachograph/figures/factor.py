@@ -1,0 +1,68 @@
+"""The factors with their intervals, beside the prediction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from tachograph.figures.style import SETTINGS, Drawing, looks, new_figure, title
+
+WIDEST = 4.0  # an interval that reaches farther than this many times its factor is cut off with an arrow
+
+
+def draw_factor(analysis: dict[str, Any]) -> Drawing:
+    """One row per factor: the pairs of blocks as small marks, the mean as a large one, the interval as a line."""
+    factors = [one for one in analysis["factors"] if one["factor"] is not None]
+    with mpl.rc_context(SETTINGS):
+        figure = new_figure(8.0, 1.7 + 0.42 * max(len(factors), 1))
+        axes = figure.add_subplot()
+        _prediction(axes, analysis["prediction"])
+        axes.axvline(1.0, color="black", linewidth=0.8)
+        for place, one in enumerate(factors):
+            look = looks(analysis)[one["numerator"]]
+            for pair in one["pairs"]:
+                axes.plot(pair["factor"], place, "|", color=look.colour, markersize=11)
+            if one["low"] is not None:
+                low, high = max(one["low"], one["factor"] / WIDEST), min(one["high"], one["factor"] * WIDEST)
+                axes.plot([low, high], [place, place], color=look.colour, linewidth=1.6)
+                for end, cut, mark in ((low, low > one["low"], "<"), (high, high < one["high"], ">")):
+                    axes.plot(end, place, mark if cut else "|", color=look.colour, markersize=6)
+            axes.plot(
+                one["factor"], place, look.mark, color=look.colour, markersize=8 if one["headline"] else 5,
+                markeredgecolor="black", markeredgewidth=0.6,
+            )  # fmt: skip
+            axes.annotate(
+                f"{one['factor']:.2f}", (one["factor"], place), textcoords="offset points", xytext=(0, 7),
+                ha="center", fontsize=8, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
+            )  # fmt: skip
+        axes.set_yticks(range(len(factors)), [_name(one) for one in factors], fontsize=8)
+        axes.invert_yaxis()
+        axes.margins(y=0.12)
+        axes.grid(axis="y", visible=False)
+        axes.xaxis.set_major_locator(MaxNLocator(8))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))
+        axes.set_xlabel(
+            "times the reference (thin ticks: single blocks;\nline: 95 % interval, an arrow where it goes on)"
+        )
+        axes.set_title(title(analysis, "Speed-up factors"), loc="left")
+        if axes.get_legend_handles_labels()[0]:
+            figure.legend(loc="outside lower center", fontsize=8)
+    return Drawing(figure)
+
+
+def _name(one: dict[str, Any]) -> str:
+    star = " (headline)" if one["headline"] else ""
+    return f"{one['numerator']}: {one['label']}{star}\n{one['window']}"
+
+
+def _prediction(axes: Any, prediction: dict[str, Any]) -> None:
+    """The registered prediction, where it is one of a factor."""
+    if not prediction["registered"] or prediction["quantity"] == "stage_throughput":
+        return
+    label = f"prediction {prediction['value']:g}× ({prediction['quantity'].replace('_', ' ')})"
+    if prediction["low"] is not None:
+        axes.axvspan(prediction["low"], prediction["high"], color="#f0e442", alpha=0.4, linewidth=0)
+        label += f", from {prediction['low']:g} to {prediction['high']:g}"
+    axes.axvline(prediction["value"], color="#D55E00", linewidth=1.2, linestyle="--", label=label)

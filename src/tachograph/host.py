@@ -1,0 +1,147 @@
+"""What else went on at the host during a run: sampled seldom and lightly, summarised for ``run.json``."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tachograph.device import Device
+from tachograph.gpuprocesses import GpuProcess, compute_processes, sees_all_processes
+from tachograph.processes import descendants
+from tachograph.sensors import UNITS, Counters, Reading, count, gauges, gpu_gauges, rates
+from tachograph.tools import Unknown
+
+
+class HostSampler:
+    """Looks at the host from :meth:`start` to :meth:`stop`; :meth:`tick` is the ``on_tick`` of ``supervise``.
+
+    No thread: a sample is taken by the supervisor, which sleeps otherwise. ``interval_s`` is the least time
+    between two samples of the host, ``gpu_interval_s`` that between two of the card, which need a program of
+    the driver. Programs on the card that are not ours are looked for before, after, and with each sample of
+    it.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        *,
+        interval_s: float = 5.0,
+        gpu_interval_s: float = 30.0,
+        root: Path = Path("/"),
+    ) -> None:
+        self.device, self.interval_s, self.gpu_interval_s, self.root = (
+            device,
+            interval_s,
+            gpu_interval_s,
+            root,
+        )
+        self._readings: dict[str, list[Reading]] = {}
+        self._foreign: dict[int, dict[str, Any]] = {}
+        self._unknown_processes: list[Unknown] = []
+        self._counters = Counters()
+        self._gpu_at = 0.0
+        self._samples = 0
+        self._errors: list[str] = []
+
+    def start(self) -> None:
+        """Just before the program: begin to count, and look at the card."""
+        with self._harmless():
+            self._look_for_programs("before")
+            self._counters = count(self.root)
+        self._gpu_at = time.monotonic()
+
+    def tick(self, _: int = 0) -> None:
+        """Take a sample if it is time."""
+        with self._harmless():
+            self._sample_if_due(time.monotonic())
+
+    def stop(self) -> None:
+        """Just after the program: the last sample, unless one has just been taken, and the card once more."""
+        with self._harmless():
+            if self._samples == 0 or time.monotonic() - self._counters.at >= 1.0:
+                self._sample()
+            self._look_for_programs("after")
+
+    @contextmanager
+    def _harmless(self) -> Iterator[None]:
+        """An observer must not end what it observes: what goes wrong here is told, and nothing is clean."""
+        try:
+            yield
+        except Exception as error:
+            self._errors.append(repr(error))
+            self._unknown_processes.append(Unknown(f"sampling failed: {error!r}"))
+
+    def _sample_if_due(self, now: float) -> None:
+        if now - self._counters.at >= self.interval_s:
+            self._sample()
+        if self.device.kind != "cpu" and now - self._gpu_at >= self.gpu_interval_s:
+            self._gpu_at = now
+            self._note(gpu_gauges(self.device, self.root))
+            if sees_all_processes(self.root):  # or our own trainer could not be told from others
+                self._look_for_programs("during")
+
+    def summary(self) -> dict[str, Any]:
+        """``{"samples", "interval_s", "errors", "quantities", "gpu_processes"}``.
+
+        ``quantities`` maps a name to ``{"unit", "min", "mean", "max", "n"}``. A quantity that was never known
+        is ``{"value": null, "reason"}``. ``gpu_processes`` has ``status`` ``clean``, ``contaminated``
+        (``processes`` says by whom, and when seen) or ``unknown`` (with ``reason``).
+        """
+        names = [name for name in UNITS if name in self._readings]
+        return {
+            "samples": self._samples,
+            "interval_s": self.interval_s,
+            "errors": self._errors,
+            "quantities": {name: _summarised(name, self._readings[name]) for name in names},
+            "gpu_processes": self._programs(),
+        }
+
+    def _sample(self) -> None:
+        counters = count(self.root)
+        self._note({**gauges(self.root), **rates(self._counters, counters, self.root)})
+        self._counters = counters
+        self._samples += 1
+
+    def _note(self, readings: dict[str, Reading]) -> None:
+        for name, reading in readings.items():
+            self._readings.setdefault(name, []).append(reading)
+
+    def _look_for_programs(self, when: str) -> None:
+        found = compute_processes(self.device, self.root)
+        if isinstance(found, Unknown):
+            self._unknown_processes.append(found)
+            return
+        own = {stat.pid for stat in descendants(os.getpid())} | {os.getpid()}
+        for process in found:
+            if process.pid not in own:
+                self._note_foreign(process, when)
+
+    def _note_foreign(self, process: GpuProcess, when: str) -> None:
+        entry = self._foreign.setdefault(process.pid, {**process.as_record(), "seen": []})
+        if when not in entry["seen"]:
+            entry["seen"].append(when)
+        if process.mib is not None:
+            entry["mib"] = max(entry["mib"] or 0.0, process.mib)
+
+    def _programs(self) -> dict[str, Any]:
+        processes = list(self._foreign.values())
+        reason = self._unknown_processes[0].reason if self._unknown_processes else None
+        status = "contaminated" if processes else "unknown" if reason else "clean"
+        return {"status": status, "reason": reason, "processes": processes}
+
+
+def _summarised(name: str, readings: list[Reading]) -> dict[str, Any]:
+    known = [reading for reading in readings if isinstance(reading, float)]
+    unknown = [reading for reading in readings if isinstance(reading, Unknown)]
+    if not known:
+        return unknown[-1].as_record()
+    mean = sum(known) / len(known)
+    entry = {"unit": UNITS[name], "min": min(known), "mean": mean, "max": max(known), "n": len(known)}
+    if unknown:
+        entry["unknown"] = len(unknown)
+        entry["reason"] = unknown[-1].reason
+    return entry

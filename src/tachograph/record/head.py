@@ -1,0 +1,199 @@
+"""The beginning of the page: the result in one sentence, the registration, the machine and its load, the commands."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from tachograph.record.markdown import UNKNOWN, code, significant, table, text
+
+Record = dict[str, Any]
+GIB = 1024.0**3
+
+
+def result(record: Record) -> str:
+    """What the study found, in one sentence per arm; it never says more than the sections below."""
+    sentences = [_headline(record, one) for one in record["factors"] if one["headline"]]
+    if not sentences:
+        sentences = ["This study has one arm, so it compares nothing; its rates are below."]
+    if record["reservations"] and record["factors"]:
+        sentences.append(f"**PROVISIONAL**: {'; '.join(text(one) for one in record['reservations'])}.")
+    sentences += [
+        f"Curves of {text(one['arm'])}: **{one['verdict']}** ({text(one['sentence'])})."
+        for one in record["curve_verdicts"]
+    ]
+    sentences += [_prediction(record["prediction"])] if record["prediction"]["registered"] else []
+    if record["status"] != "complete":
+        count = record["counts"]
+        sentences.append(f"**Incomplete**: {count['counted']} of {count['planned']} planned runs count.")
+    return " ".join(sentences)
+
+
+def _headline(record: Record, one: dict[str, Any]) -> str:
+    stage, arm = text(record["registration"]["trainer"]["stage"]), text(one["numerator"])
+    if one["factor"] is None:
+        return f"**No factor for {arm}**: {text(one.get('reason', UNKNOWN))}."
+    blocks = len(one["pairs"])
+    interval = ""
+    if one["low"] is not None:
+        interval = f", {one['confidence']:.0%} interval {one['low']:.2f} to {one['high']:.2f}"
+    note = f" ({text(one['note'])})" if one["note"] else ""
+    return (
+        f"**{arm} is {one['factor']:.2f}x as fast as {text(one['denominator'])} in {stage}** "
+        f"({text(one['unit'])}, {text(one['window'])}, {blocks} block{'s' if blocks != 1 else ''}{interval}){note}."
+    )
+
+
+def _prediction(one: dict[str, Any]) -> str:
+    quantity = one["quantity"].replace("_", " ")
+    interval = "" if one["low"] is None else f" ({significant(one['low'])} to {significant(one['high'])})"
+    predicted = f"Predicted was a {quantity} of {significant(one['value'])}{interval}"
+    if one["measured"] is None:
+        return f"{predicted}: **{one['verdict']}** ({text(one['reason_not_tested'])})."
+    return (
+        f"{predicted}, measured {significant(one['measured'])}: **{one['verdict']}**, measured over predicted "
+        f"{one['ratio']:.2f}."
+    )
+
+
+def introduction(record: Record) -> str:
+    """The paragraph under the title: which registration, when, where."""
+    held, machine = record["registration"], record["machine"]
+    starts = [one["started_at"] for one in record["attempts"]]
+    ran = f"run {min(starts)[:10]}" if starts else "not run"
+    if starts and max(starts)[:10] != min(starts)[:10]:
+        ran = f"run {min(starts)[:10]} to {max(starts)[:10]}"
+    memory = machine["memory_bytes"] / GIB
+    return (
+        f"Registration {code(held['id'])} (study {code(record['study']['name'])}, {held['kind']}), {ran} on "
+        f"{text(_plain(machine['cpu']))}, {machine['cpus_logical']} logical CPUs, {memory:.1f} GiB of memory, "
+        f"device {code(machine['device']['name'])} ({text(machine['device']['description'])}), "
+        f"{text(machine['system'])} {text(machine['kernel'])}. Workflow commit {_commit(held['git_now']['workflow'])}, "
+        f"trainer commit {_commit(held['git_now']['trainer'])}. Every run held the lease of the device "
+        f"{code(machine['device']['physical_id'])}, at most {_longest_hold(record)} of the {_limit(record)} allowed."
+    )
+
+
+def _plain(value: Any) -> str:
+    """A fact of the machine, or why it is not known."""
+    if isinstance(value, dict) and "reason" in value:
+        return f"{UNKNOWN} ({value['reason']})"
+    return UNKNOWN if value is None else str(value)
+
+
+def _commit(git: dict[str, Any]) -> str:
+    if git["commit"] is None:
+        return f"{UNKNOWN} ({text(git['reason'])})"
+    return code(git["commit"][:12]) + (" with uncommitted changes" if git["dirty"] else "")
+
+
+def _longest_hold(record: Record) -> str:
+    holds = [one["hold_seconds"] for one in record["attempts"] if one["hold_seconds"] is not None]
+    return f"{max(holds):.1f} s" if holds else UNKNOWN
+
+
+def _limit(record: Record) -> str:
+    return f"{max(run['max_seconds'] for run in record['planned_runs']):,.0f} s"
+
+
+def registration(record: Record) -> str:
+    """Question, arms, design, and what was frozen when."""
+    held = record["registration"]
+    design = held["design"]
+    rows = [
+        ["question", text(held["question"])],
+        ["registered", f"{held['date']}, frozen {held['registered_at']}"],
+        ["SHA-256 of the registration", code(held["sha256"])],
+        ["results known when frozen", "yes" if held["data_seen_before"] else "no"],
+        ["amendments", str(len(held["amendments"])) if held["amendments"] else "none"],
+        ["trainer", f"{code(held['trainer']['name'])}: {text(held['trainer']['title'])}"],
+        ["settings", _pairs(held["settings"])],
+        ["threads of the trainer", str(held["threads"])],
+        ["iterations, seeds", f"{design['iterations']}; {', '.join(map(str, design['seeds']))}"],
+        ["order", f"{design['order']}, one block per seed"],
+        ["warm-up", f"{design['warmup']} iteration(s) of each run are left out of the headline"],
+    ]
+    if design["window"]:
+        rows.append(["second window", "iterations {} to {}".format(*design["window"])])
+    if held["prediction"]:
+        rows.append(["reason of the prediction", text(held["prediction"]["reason"])])
+    for name in held["arm_order"]:
+        arm = held["arms"][name]
+        what = [text(arm["title"])]
+        if arm["environment"]:
+            what.append(_pairs(arm["environment"]))
+        if arm["settings"]:
+            what.append(_pairs(arm["settings"]))
+        if arm["arguments"]:
+            what.append(code(shlex.join(arm["arguments"])))
+        rows.append([f"arm {code(name)}", "; ".join(what)])
+    return table(["", ""], rows)
+
+
+def _pairs(values: dict[str, Any]) -> str:
+    return ", ".join(code(f"{key}={value}") for key, value in sorted(values.items())) or "none"
+
+
+def machine(record: Record) -> str:
+    """The machine's facts and the load on it while the runs went on."""
+    facts = record["machine"]
+    packages = ", ".join(f"{text(name)} {text(version)}" for name, version in facts["packages"].items() if version)
+    sentences = [
+        f"Machine {code(facts['id'])}: {facts['cpus_usable']} usable CPUs, governor {text(_plain(facts['governor']))}, "
+        f"hypervisor {_yes(facts['hypervisor'])}, limit of the control group {text(_plain(facts['cgroup_cpu_max']))}.",
+        f"Software: Python {text(facts['python']['version'])}, {packages}.",
+        load(record),
+    ]
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _yes(value: Any) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else text(_plain(value))
+
+
+LOAD = {"load_1min": "load average (1 minute)", "cpu_foreign": "processors busy with other programs"}
+
+
+def load(record: Record) -> str:
+    """What else went on at the host: other people's work moves wall time."""
+    sentences = []
+    for name, what in LOAD.items():
+        known = [
+            run["host"]["quantities"][name]
+            for run in record["runs"]
+            if "max" in run["host"]["quantities"].get(name, {})
+        ]
+        if not known:
+            sentences.append(f"{what}: {UNKNOWN}")
+            continue
+        means = [one["mean"] for one in known]
+        sentences.append(
+            f"{what} {min(means):.2f} in the quietest run, {max(means):.2f} in the busiest, at most "
+            f"{max(one['max'] for one in known):.2f}"
+        )
+    programs = {run["host"]["gpu_processes"]["status"] for run in record["runs"]}
+    return f"While the runs went on: {'; '.join(sentences)}; other programs on the GPU: {', '.join(sorted(programs))}."
+
+
+def commands(record: Record) -> str:
+    """The whole study in one command, and what each run was, as a reader would type it."""
+    lines = [
+        "The study as a whole:",
+        "",
+        "```",
+        f"snakemake --cores {record['registration']['threads']} --resources gpu=1",
+        "```",
+        "",
+        "Its runs, in registered order:",
+        "",
+        "```",
+        *(_line(one) for one in record["commands"]),
+        "```",
+    ]
+    return "\n".join(lines)
+
+
+def _line(one: dict[str, Any]) -> str:
+    variables = {**one["environment"], "OMP_NUM_THREADS": str(one["threads"])}
+    given = " ".join(f"{key}={shlex.quote(value)}" for key, value in sorted(variables.items()))
+    return f"{given} {shlex.join(one['command'])}".replace("```", "'''").replace("\n", " ")

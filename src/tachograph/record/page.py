@@ -1,0 +1,49 @@
+"""``record.md``: the page that people read, rendered from the content of ``record.json`` and from nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tachograph.record import head, reliability, speed, trust
+from tachograph.record.markdown import text
+
+Record = dict[str, Any]
+
+
+def page(record: Record) -> str:
+    """The whole page as Markdown."""
+    parts = [
+        f"# {text(record['study']['title'])}",
+        head.result(record),
+        head.introduction(record),
+        "## Registration and machine",
+        head.registration(record),
+        head.machine(record),
+        "## Commands",
+        head.commands(record),
+        "## Stage table",
+        speed.stages(record),
+        "## Throughput",
+        speed.throughput(record),
+        "## Factors",
+        speed.factors(record),
+        "## Can they be relied on",
+        reliability.reliability(record) if record["factors"] else "There is no factor.",
+        "## Matched curves",
+        trust.curves(record),
+        "## Preflight",
+        trust.preflight(record),
+        "## Planned and done",
+        trust.counts(record),
+        "## Provenance",
+        trust.provenance(record),
+        "## Deviations from the registration",
+        trust.deviations(record),
+        "## What was not measured",
+        trust.not_measured(record),
+        "## Where the time went",
+        trust.time(record),
+        "## How to verify",
+        trust.verification(record),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"

@@ -1,0 +1,85 @@
+"""Can the factors be relied on: steadiness, placebo, drift, one-off costs, and what speaks against it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tachograph.record.markdown import code, number, significant, table, text
+
+Record = dict[str, Any]
+
+
+def reliability(record: Record) -> str:
+    """The section; reservations first."""
+    against = "\n".join(f"- {text(one)}" for one in record["reservations"])
+    verdict = "None of the conditions below speaks against it, nor do the order of the runs and the load of the host."
+    if against:
+        verdict = f"What speaks against it, so that the factors are PROVISIONAL:\n\n{against}"
+    parts = [
+        verdict,
+        _placebo(record["placebo"]),
+        _steadiness(record["steadiness"]),
+        _drift(record),
+        _costs(record["costs"]),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _placebo(section: dict[str, Any]) -> str:
+    if not section["registered"]:
+        return ""
+    if section["factor"] is None:
+        return f"A/A: {text(section.get('reason', 'a rate is missing'))}."
+    return (
+        f"A/A placebo, the reference against itself (same seed, run twice): {code(section['numerator'])} over "
+        f"{code(section['denominator'])} = {number(section['values'][0])} / {number(section['values'][1])} = "
+        f"{section['factor']:.3f}x. What is not clearly farther from 1 than this is noise of the host."
+    )
+
+
+def _steadiness(section: dict[str, Any]) -> str:
+    """What the warm-up rule says of every run, with the precision within it."""
+    rows = [
+        [
+            code(one["run"]),
+            text(", ".join(one["flags"])),
+            f"{one['change']:+.1%}",
+            f"{one['halves']:+.1%}",
+            str(one["mser"]),
+            "–" if one["within_run"] is None else f"±{one['within_run']['half_width']:.1%}",
+        ]
+        for one in section["runs"]
+    ]
+    if not rows:
+        return ""
+    headers = ["run", "outcome", "trend of the duration", "later half", "MSER would drop", "within-run precision"]
+    arms = [f"{text(arm)}: {text(one['outcome'])}" for arm, one in section["arms"].items()]
+    of_arms = f"\n\nMean series of the arms: {'; '.join(arms)}." if arms else ""
+    return "Were the runs steady after their warm-up?\n\n" + table(headers, rows, right=range(2, 6)) + of_arms
+
+
+def _drift(record: Record) -> str:
+    lines = [
+        f"With a drift over the session taken out, the factor of {text(one['arm'])} is {one['factor']:.2f}x "
+        f"(drift {one['total']:+.1%})."
+        for one in record["drift"]
+        if one["factor"] is not None
+    ]
+    return " ".join(lines)
+
+
+def _costs(costs: list[dict[str, Any]]) -> str:
+    rows = [
+        [
+            text(one["arm"]),
+            str(one["seed"]),
+            f"{significant(one['one_off_seconds'])} s",
+            f"{significant(one['reference_one_off_seconds'])} s",
+            "never" if one["break_even_iterations"] is None else f"{one['break_even_iterations']:.1f}",
+        ]
+        for one in costs
+    ]
+    if not rows:
+        return ""
+    headers = ["arm", "seed", "one-off cost", "of the reference", "ahead after iterations"]
+    return "What the warm-up iterations cost beyond a typical one:\n\n" + table(headers, rows, right=range(1, 5))

@@ -1,0 +1,262 @@
+"""The middle of the page: stage table, throughput of every run, factors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tachograph.record.markdown import UNKNOWN, code, factor, number, percent, significant, table, text
+
+Record = dict[str, Any]
+ROLES = {"baseline": "baseline", "burnin": "burn-in", "aa": "A/A", "run": "", "preflight": "smoke"}
+
+
+def _arms(record: Record) -> list[str]:
+    return list(record["registration"]["arm_order"])
+
+
+def figure(name: str, caption: str) -> str:
+    return f"![{text(caption)}](figures/{name}.svg)"
+
+
+def stages(record: Record) -> str:
+    """The table of document 000: milliseconds per step and share, arm beside arm, with total and environment."""
+    section = record["stages"]
+    if not section["rows"]:
+        return f"There is no stage table: {text(section['reason'])}."
+    arms = [arm for arm in _arms(record) if arm in section["arms"]]
+    others = [arm for arm in arms[1:] if arm in section["factors"]]
+    headers = ["stage"]
+    for arm in arms:
+        headers += [f"{text(arm)} ms/step", "share"]
+    headers += [f"{text(arm)} factor" for arm in others]
+    rows = []
+    for row in section["rows"]:
+        name = text(row["stage"]) + (f" (in {text(row['parent'])})" if row["parent"] else "")
+        cells = [name]
+        for arm in arms:
+            time = row["arms"].get(arm)
+            cells += ["–", "–"] if time is None else [_ms(time["ms_per_step"]), percent(time["share"])]
+        rows.append(cells + [_factor(row["factors"].get(arm)) for arm in others])
+    total = ["**total**"]
+    for arm in arms:
+        total += [f"**{_ms(section['arms'][arm]['total']['ms_per_step'])}**", ""]
+    rows.append(total + [_factor(section["factors"][arm]) for arm in others])
+    steps = ", ".join(f"{count} steps ({text(arm)})" for arm, count in sorted(section["steps"].items()))
+    parts = [
+        f"Instrumented: {steps}, a synchronise bracket around each stage, "
+        f"{number(section['work_per_step'])} {text(section['unit'])} per step.",
+        table(headers, rows, right=range(1, len(headers))),
+        *_environment(section, arms),
+        *_instrumentation(section, arms),
+        *_component(record["component"]),
+        figure("stages", "Stage profile of every arm"),
+    ]
+    return "\n\n".join(parts)
+
+
+def _ms(value: float) -> str:
+    return f"{value:.2f}" if abs(value) >= 0.1 or value == 0 else f"{value:.4f}"
+
+
+def _factor(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}x"
+
+
+def _environment(section: dict[str, Any], arms: list[str]) -> list[str]:
+    sentences = []
+    for arm in arms:
+        summary = section["arms"][arm]
+        inside = summary["environment"]
+        if inside:
+            sentences.append(
+                f"{_ms(inside['ms_per_step'])} ms of {_ms(summary['total']['ms_per_step'])} = "
+                f"{percent(inside['share'])} ({text(arm)})"
+            )
+    names = [text(row["stage"]) for row in section["rows"] if row["group"] == "environment"]
+    return [f"Environment share ({' + '.join(names)}): {', '.join(sentences)}."] if sentences else []
+
+
+def _instrumentation(section: dict[str, Any], arms: list[str]) -> list[str]:
+    rows = []
+    for arm in arms:
+        one = section["arms"][arm]
+        ratio = one["instrumented_over_uninstrumented"]
+        rows.append(
+            [
+                text(arm),
+                number(one["rate"]),
+                number(one["uninstrumented_rate"]),
+                UNKNOWN if ratio is None else f"{ratio:.3f}",
+            ]
+        )
+    unit = text(section["unit"])
+    headers = ["arm", f"instrumented {unit}/s", f"without brackets {unit}/s", "ratio"]
+    warnings = [f"{text(arm)}: {text(sentence)}." for arm in arms for sentence in section["arms"][arm]["warnings"]]
+    lines = ["What the brackets cost:", table(headers, rows, right=(1, 2, 3))]
+    return lines + ([" ".join(warnings)] if warnings else [])
+
+
+def _component(section: dict[str, Any]) -> list[str]:
+    if not section.get("rates"):
+        return [f"The component alone: {text(section['reason'])}."] if section["registered"] else []
+    rates = "; ".join(f"{text(one['name'])} at {number(one['value'])} {text(one['unit'])}" for one in section["rates"])
+    threads = f", {section['threads']} thread(s)" if section.get("threads") else ""
+    return [f"{text(section['name'])} alone, in a run of its own{threads}: {rates}."]
+
+
+def throughput(record: Record) -> str:
+    """One row per training run: rates over named windows, iteration wall, total wall."""
+    trainer, design = record["registration"]["trainer"], record["registration"]["design"]
+    unit, stage = text(trainer["work_unit"]), text(trainer["stage"])
+    window = design["window"]
+    headers = ["run", "arm", f"{stage} {unit}/s, whole run", f"after {design['warmup']} of warm-up"]
+    headers += [f"iterations {window[0]} to {window[1]}"] if window else []
+    headers += ["mean iteration wall", "total wall"]
+    rows = []
+    for run in record["runs"]:
+        if run["role"] == "preflight":
+            continue
+        rates = run["rates"]["stage"]
+        role = ROLES.get(run["role"], run["role"])
+        cells = [code(run["run"]), text(run["arm"]) + (f" ({role})" if role else ""), _rate(rates["whole run"])]
+        cells.append(_rate(rates.get("retained")))
+        cells += [_rate(rates.get("window"))] if window else []
+        cells += [_seconds(run["iteration_seconds_mean"]), _seconds(run["total_wall_seconds"])]
+        rows.append(cells)
+    parts = [_work(record), table(headers, rows, right=range(2, len(headers)))]
+    parts += [
+        "Each rate is the sum of the work over the sum of the seconds in its window, never a mean of rates. "
+        f"The seconds are those of {stage}; the total wall is that of the process, its start included."
+    ]
+    parts += [_phases(record), _baseline(record["baseline"], stage), _ran(record)]
+    parts.append(figure("rates", "Throughput of each iteration in the order of execution"))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _work(record: Record) -> str:
+    per_iteration = {
+        run["rates"]["stage"]["whole run"]["work"] / run["iterations"]
+        for run in record["runs"]
+        if run["role"] == "run" and run["rates"]["stage"]["whole run"].get("work")
+    }
+    unit = text(record["registration"]["trainer"]["work_unit"])
+    iterations = record["registration"]["design"]["iterations"]
+    if len(per_iteration) == 1:
+        return f"{iterations} iterations per run, {number(per_iteration.pop())} {unit} per iteration."
+    if per_iteration:
+        low, high = min(per_iteration), max(per_iteration)
+        return f"{iterations} iterations per run, {number(low)} to {number(high)} {unit} per iteration (mean of a run)."
+    return ""
+
+
+def _rate(rate: dict[str, Any] | None) -> str:
+    if rate is None:
+        return "–"
+    return UNKNOWN if rate["value"] is None else number(rate["value"])
+
+
+def _seconds(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{significant(value)} s"
+
+
+def _phases(record: Record) -> str:
+    """Seconds of each phase over a run: the other phases may have become faster, too."""
+    names = record["registration"]["trainer"]["phases"]
+    runs = [run for run in record["runs"] if run["role"] == "run"]
+    if len(names) < 2 or not runs:
+        return ""
+    rows = [[code(run["run"]), *(_seconds(run["phase_seconds"][name]) for name in names)] for run in runs]
+    headers = ["run", *(text(name) for name in names)]
+    return "Seconds of each phase over the whole run:\n\n" + table(headers, rows, right=range(1, len(headers)))
+
+
+def _baseline(section: dict[str, Any], stage: str) -> str:
+    if not section["registered"]:
+        return ""
+    if not section.get("rates"):
+        return f"Baseline: {text(section['reason'])}."
+    rates = " / ".join(number(rate) for rate in section["rates"])
+    low, high = min(section["stage_seconds"]), max(section["stage_seconds"])
+    return (
+        f"Baseline of {len(section['rates'])} iterations before any comparison: {rates} {text(section['unit'])}, "
+        f"{stage} {significant(low)} to {significant(high)} s of each {significant(min(section['iteration_seconds']))} "
+        f"to {significant(max(section['iteration_seconds']))} s iteration."
+    )
+
+
+def _ran(record: Record) -> str:
+    """What the trainer says really ran, arm by arm."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for run in record["runs"]:
+        if run["role"] == "run":
+            for column, values in run["said"].items():
+                known = found.setdefault(run["arm"], {}).setdefault(column, [])
+                known += [value for value in values if value not in known]
+    told = [
+        f"{text(arm)}: " + ", ".join(f"{text(column)} {text(' and '.join(values))}" for column, values in said.items())
+        for arm, said in found.items()
+    ]
+    return f"What really ran, as the histories say: {'; '.join(told)}." if told else ""
+
+
+def factors(record: Record) -> str:
+    """Every factor with numerator, denominator, window, interval; the blocks of the headline; the placebo."""
+    if not record["factors"]:
+        return "There is one arm, so there is no factor."
+    headers = ["factor of", "window", "numerator / denominator", "factor", "interval", "blocks", "note"]
+    rows = []
+    for one in record["factors"]:
+        name = text(one["label"]) + (" (headline)" if one["headline"] else "")
+        interval = "none" if one["low"] is None else f"{one['low']:.2f} to {one['high']:.2f}"
+        rows.append(
+            [
+                name,
+                text(one["window"]),
+                f"{text(one['numerator'])} / {text(one['denominator'])}",
+                factor(one["factor"]),
+                interval,
+                str(len(one["pairs"])),
+                text(one.get("note") or one.get("reason") or ""),
+            ]
+        )
+    unit = text(record["factors"][0]["unit"])
+    confidence = next((one["confidence"] for one in record["factors"] if one.get("confidence")), None)
+    about = f"Each factor is a ratio of rates in {unit}: numerator over denominator, the geometric mean over blocks"
+    if confidence:
+        about += f"; the interval is a {confidence:.0%} t interval on the logarithms"
+    profile = [
+        f"{_factor(value)} on the instrumented profiles ({text(arm)})"
+        for arm, value in record["stages"].get("factors", {}).items()
+    ]
+    parts = [f"{about}.", table(headers, rows, right=(3, 5)), _blocks(record), _first_attempts(record)]
+    parts += [f"For comparison: {'; '.join(profile)}."] if profile else []
+    return "\n\n".join(part for part in [*parts, figure("factor", "Factors with intervals and prediction")] if part)
+
+
+def _first_attempts(record: Record) -> str:
+    """Nobody can redraw in silence: the headline also with what was discarded."""
+    found = [
+        f"{factor(one['factor'], one['low'], one['high'])} ({text(one['numerator'])})"
+        for one in record["first_attempts"]
+    ]
+    return f"With the first valid attempt of every run, nothing discarded: {', '.join(found)}." if found else ""
+
+
+def _blocks(record: Record) -> str:
+    rows = [
+        [
+            text(one["numerator"]),
+            str(pair["block"] + 1),
+            str(pair["seed"]),
+            number(pair["numerator"]),
+            number(pair["denominator"]),
+            factor(pair["factor"]),
+        ]
+        for one in record["factors"]
+        if one["headline"]
+        for pair in one["pairs"]
+    ]
+    if not rows:
+        return ""
+    headers = ["arm", "block", "seed", "its rate", "rate of the reference", "factor"]
+    return "The blocks of the headline:\n\n" + table(headers, rows, right=range(1, 6))

@@ -1,0 +1,273 @@
+"""The end of the page: curves, preflight, counts, provenance, deviations, what is missing, how to verify."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tachograph.record.markdown import UNKNOWN, code, number, significant, table, text
+from tachograph.record.speed import figure
+
+Record = dict[str, Any]
+
+
+def curves(record: Record) -> str:
+    """Largest per-iteration differences as description with their false-alarm rate, and the verdict per arm."""
+    if not record["curves"]:
+        return "No metric is registered."
+    rows = [_curve(metric, row) for metric in record["curves"] for row in metric["rows"]]
+    headers = [
+        "metric", "run vs reference of the same seed", "largest difference", "reference seeds among themselves",
+        "ratio", "",
+    ]  # fmt: skip
+    parts = [
+        "Maximum per-iteration absolute difference of each run to the reference run of the same seed, beside that of "
+        "the other reference seeds to it.",
+        table(headers, rows, right=(2, 3, 4)),
+        _false_alarm(record),
+        *(_verdict(one) for one in record["curve_verdicts"]),
+        _repeat(record["repeat"]),
+        _endings(record),
+        figure("curves", "Curves of all runs"),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _curve(metric: dict[str, Any], row: dict[str, Any]) -> list[str]:
+    pair = f"{code(row['run'])} vs {code(row['other'])}" if row["other"] else code(row["run"])
+    if "reason" in row:
+        return [text(metric["label"]), pair, UNKNOWN, UNKNOWN, "–", text(row["reason"])]
+    return [
+        text(metric["label"]),
+        pair,
+        f"{significant(row['fast_max'])} (iteration {row['fast_iteration']})",
+        "–" if row["reference_max"] is None else significant(row["reference_max"]),
+        "–" if row["ratio"] is None else f"{row['ratio']:.2f}",
+        text(row["label"]),
+    ]
+
+
+def _false_alarm(record: Record) -> str:
+    rates = {
+        row["false_alarm"] for metric in record["curves"] for row in metric["rows"] if row.get("ratio") is not None
+    }
+    if not rates:
+        return "With one reference run there is no envelope." if record["curve_verdicts"] else ""
+    return (
+        "The envelope is a description and no test: a run of an identical arm lies outside of it with a probability of "
+        f"{max(rates):.0%} for each metric."
+    )
+
+
+def _verdict(one: dict[str, Any]) -> str:
+    """The verdict with what the tests found, or why they could find nothing."""
+    sentence = f"Verdict on {text(one['arm'])}: **{one['verdict']}**: {text(one['sentence'])}."
+    if "difference" not in one:
+        return sentence
+    found = [f"{one['reference_runs']} reference runs, {one['runs']} runs, {'' if one['paired'] else 'un'}paired"]
+    d, e = one["difference"], one["equivalence"]
+    if "p" in d:
+        found.append(f"test D ({text(d['method'])}): p = {d['p']:.3g}, smallest possible p = {d['p_min']:.3g}")
+    if "delta_star" in e:
+        found.append(f"test E ({text(e['method'])}): δ\\* = {e['delta_star']:.2f} of the registered margins")
+    return f"{sentence} {'; '.join(found)}; α = {one['alpha']:g}."
+
+
+def _repeat(section: dict[str, Any]) -> str:
+    if not section["registered"]:
+        return ""
+    if section["identical"] is None:
+        return f"Whether the reference repeats is unknown: {text(section['reason'])}."
+    runs = " and ".join(code(run) for run in section["runs"])
+    if section["identical"]:
+        return f"The reference repeats: {runs} are identical, bit for bit, in {text(', '.join(section['columns']))}."
+    first = section["first_difference"]
+    where = f"iteration {first['iteration']}" if first["iteration"] is not None else "the number of iterations"
+    values = " against ".join(str(value) for value in first["values"])
+    return f"**The reference does not repeat**: {runs} differ first in {where}, {code(first['column'])}: {values}."
+
+
+def _endings(record: Record) -> str:
+    kinds = record["registration"]["trainer"]["endings"]
+    if not record["endings"]:
+        return ""
+    rows = [
+        [code(one["run"]), str(one["iterations"]), *(number(one["counts"][kind]) for kind in kinds)]
+        for one in record["endings"]
+    ]
+    headers = ["run", "iterations", *(text(kind) for kind in kinds)]
+    return "Endings, summed over each run:\n\n" + table(headers, rows, right=range(1, len(headers)))
+
+
+def preflight(record: Record) -> str:
+    """The verdict of each check, and what is not registered."""
+    section = record["preflight"]
+    parts = []
+    if section["checks"]:
+        rows = [
+            [text(one["check"]), text(one["arm"]), f"**{one['verdict']}**", text(one["detail"])]
+            for one in section["checks"]
+        ]
+        parts.append(table(["check", "arm", "verdict", "found"], rows))
+    if section["tensors"]:
+        parts.append(_tensors(section))
+    if section["not_registered"]:
+        parts.append(f"Not registered: {', '.join(section['not_registered'])}.")
+    return "\n\n".join(parts)
+
+
+def _tensors(section: dict[str, Any]) -> str:
+    rows = [
+        [
+            text(one["arm"]),
+            text(one["tensor"]),
+            text(one["dtype"]),
+            significant(one["rmse"]),
+            significant(one["limit"]),
+            significant(one["max_abs_reference"]),
+            significant(one["repeat_max"]),
+            str(one["nonfinite_rows"]),
+        ]
+        for one in section["tensors"]
+    ]
+    headers = [
+        "arm", "tensor", "type", "RMSE against float64", "allowed", "largest difference to the reference",
+        "run twice", "rows not finite",
+    ]  # fmt: skip
+    return f"Numerics on {section['batches']} frozen batches:\n\n" + table(headers, rows, right=range(3, 8))
+
+
+def counts(record: Record) -> str:
+    """The two identities, and every attempt that does not simply count."""
+    one = record["counts"]
+    running = f" + {one['running']} running" if one["running"] else ""
+    lines = [
+        f"{one['planned']} runs planned = {one['counted']} counted + {one['invalid']} invalid + {one['missing']} "
+        "missing.",
+        f"{one['attempts']} attempts = {one['finished']} finished + {one['failed']} failed + {one['killed']} killed + "
+        f"{one['time_limit']} time\\_limit + {one['interrupted']} interrupted{running}; {one['discarded']} discarded.",
+    ]
+    rows = [
+        [
+            code(attempt["run"]),
+            str(attempt["attempt"]),
+            text(attempt["status"]),
+            text(attempt["validity"] or UNKNOWN),
+            text(attempt["discarded"]["reason"]) if attempt["discarded"] else "no",
+            text(attempt["reason"] or ""),
+        ]
+        for attempt in record["attempts"]
+        if not attempt["counts"]
+    ]
+    text_of_rows = ""
+    if rows:
+        headers = ["run", "attempt", "status", "validity", "discarded", "reason"]
+        text_of_rows = "Attempts that do not count:\n\n" + table(headers, rows, right=(1,))
+    return "\n\n".join([" ".join(lines), *([text_of_rows] if text_of_rows else [])])
+
+
+def provenance(record: Record) -> str:
+    """Full hashes of everything the numbers come from, and the state of the code."""
+    held, generator = record["registration"], record["generator"]
+    lines = [
+        f"Record {code(record['record_id'])}, written {record['created']} by {text(generator['name'])} "
+        f"{text(generator['version'])}.",
+    ]
+    if record["supersedes"]:
+        before = record["supersedes"]
+        lines.append(
+            f"It supersedes record {code(before['record_id'])} in {code(before['folder'])} (manifest SHA-256 "
+            f"{code(before['manifest_sha256'])}), because {text(before['why'])}."
+        )
+    rows = [
+        ["workflow, when registered", *_git(held["git"]["workflow"])],
+        ["trainer, when registered", *_git(held["git"]["trainer"])],
+    ]
+    if held["git_now"] != held["git"]:
+        rows += [
+            ["workflow, last amendment", *_git(held["git_now"]["workflow"])],
+            ["trainer, last amendment", *_git(held["git_now"]["trainer"])],
+        ]
+    rows.append(["workflow, this record", *_git(generator["git"])])
+    fingerprints = ", ".join(code(one) for one in held["trainer"]["code"])
+    files = [
+        [code(f"{_folder(attempt)}/{file}"), code(sha), "yes" if attempt["counts"] else "no"]
+        for attempt in record["attempts"]
+        for file, sha in attempt["files"].items()
+        if f"{_folder(attempt)}/{file}" not in {one["path"] for one in record["external"]}
+    ]
+    outside = [[code(one["path"]), code(one["sha256"]), number(one["bytes"])] for one in record["external"]]
+    parts = [
+        " ".join(lines),
+        table(["code", "commit", "uncommitted changes"], rows),
+        f"Registration: {code(held['file'])}, content SHA-256 {code(held['sha256'])}. Fingerprint of the trainer's "
+        f"code: {fingerprints}.",
+        "Raw output, sealed when each attempt ended; copies lie beside this page:",
+        table(["file", "SHA-256", "counts"], files),
+    ]
+    if outside:
+        parts.append("Kept outside of this record (logs of the trainer, checkpoints):")
+        parts.append(table(["file", "SHA-256", "bytes"], outside, right=(2,)))
+    return "\n\n".join(parts)
+
+
+def _folder(attempt: dict[str, Any]) -> str:
+    return f"attempts/{attempt['run']}/{attempt['attempt']:03d}"
+
+
+def _git(git: dict[str, Any]) -> list[str]:
+    if git["commit"] is None:
+        return [f"{UNKNOWN} ({text(git['reason'])})", UNKNOWN]
+    return [code(git["commit"]), f"yes, SHA-256 {code(git['diff_sha256'])}" if git["dirty"] else "none"]
+
+
+def deviations(record: Record) -> str:
+    """What the program noticed; nobody had to remember it."""
+    lines = []
+    for one in record["deviations"]:
+        where = f", {code(one['run'])}" if one["run"] else ""
+        when = f" Noticed {one['when_noticed']}." if one["when_noticed"] else ""
+        effect = f" Effect: {text(one['effect'])}." if one["effect"] else ""
+        lines.append(f"- {one['id']}, **{text(one['kind'])}**{where}: {text(one['what_happened'])}.{when}{effect}")
+    return "\n".join(lines) or "None was noticed."
+
+
+def not_measured(record: Record) -> str:
+    return "\n".join(f"- {text(one['what'])}: {text(one['why'])}" for one in record["not_measured"]) or "Nothing."
+
+
+def time(record: Record) -> str:
+    """Wall time of the study against what the device was held for."""
+    one = record["time"]
+    rows = [
+        ["wall of the study, first start to last end", _seconds(one["wall_seconds"])],
+        [f"processes of the {one['attempts']} attempts", _seconds(one["run_seconds"])],
+        ["leases held", _seconds(one["lease_hold_seconds"])],
+        ["waiting for the device", _seconds(one["lease_wait_seconds"])],
+        [f"the workflow's own time in {one['gaps']} gaps between runs", _seconds(one["own_seconds"])],
+        ["own time per gap, mean", _seconds(one["own_seconds_per_gap"])],
+        ["own time per gap, longest", _seconds(one["longest_gap_seconds"])],
+    ]
+    lines = [table(["", "seconds"], rows, right=(1,))]
+    for pause in one["pauses"]:
+        length = text(pause["reason"]) if pause["seconds"] is None else f"{pause['seconds']:,.0f} s"
+        lines.append(f"Pause between {code(pause['after'])} and {code(pause['before'])}: {length}.")
+    order = record["order"]
+    same = order["registered"] == order["realised"]
+    lines.append(
+        "The runs were made in the registered order."
+        if same
+        else f"Realised order: {', '.join(code(run) for run in order['realised'])}."
+    )
+    return "\n\n".join(lines)
+
+
+def _seconds(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{value:,.2f} s"
+
+
+def verification(record: Record) -> str:
+    return (
+        "In this folder, `sha256sum -c --strict --quiet SHA256SUMS` checks that no file was altered, and "
+        "`tachograph verify .` also recomputes every number from the raw files here and looks for files that are not "
+        "listed. `README.md` says what lies where."
+    )

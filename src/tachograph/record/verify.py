@@ -1,0 +1,111 @@
+"""Check a record wherever it lies: is it what was sealed, and do its numbers follow from its raw files?"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tachograph.analysis.study import analyse
+from tachograph.analysis.tables import as_csv, table
+from tachograph.errors import TachographError
+from tachograph.files import canonical_json, digest, parse_json, read_json
+from tachograph.layout import StudyFolder
+from tachograph.record.document import SCHEMA, analysis_in
+from tachograph.record.manifest import manifest_findings
+from tachograph.record.page import page
+from tachograph.record.readme import readme
+
+TOLERANCE = 1e-9  # relative: another processor or numpy may round the last digits of a sum differently
+SHOWN = 20
+MISSING = object()
+
+
+def verify(folder: Path) -> list[str]:
+    """Everything that is wrong with the record in ``folder``, one sentence each; empty if it holds.
+
+    The seal is checked both ways (missing, altered, unlisted files), then the analysis is computed again from the
+    raw files and every number of ``record.json``, every table and the page are compared with it. Figures are
+    covered by the seal alone: their bytes depend on the version of matplotlib.
+    Raises TachographError if there is no record to check.
+    """
+    found = manifest_findings(folder)
+    try:
+        record = read_json(folder / "record.json")
+        if not isinstance(record, dict) or record.get("schema") != SCHEMA:
+            return [*found, f"record.json: it does not say schema {SCHEMA!r}"]
+        found += _registration(folder)
+        analysis = parse_json(canonical_json(analyse(StudyFolder(folder))))
+        found += _numbers(record, analysis)
+        found += _texts(folder, record, analysis)
+    except TachographError as error:
+        found.append(str(error))
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
+        found.append(f"it cannot be recomputed: {type(error).__name__}: {error}")
+    return found
+
+
+def _registration(folder: Path) -> list[str]:
+    """The frozen contents must have the hashes that name them, and each amendment must hold its predecessor's."""
+    registration = read_json(StudyFolder(folder).sealed_registration)
+    found = []
+    entries = [registration["original"], *registration["amendments"]]
+    for number, entry in enumerate(entries):
+        name = "the original" if number == 0 else f"amendment {number}"
+        if digest(entry["content"]) != entry["sha256"]:
+            found.append(f"ledger/registration.json: {name}: its content does not have the SHA-256 that it states")
+        if number and entry["previous"] != digest(entries[number - 1]):
+            found.append(f"ledger/registration.json: {name}: it does not follow the entry before it")
+    return found
+
+
+def _numbers(record: dict[str, Any], analysis: dict[str, Any]) -> list[str]:
+    found = []
+    for place, held, computed in _differences(analysis_in(record), analysis, ""):
+        found.append(f"record.json: {place}: it says {_shown(held)}, the raw files give {_shown(computed)}")
+        if len(found) == SHOWN:
+            return [*found, "record.json: … and perhaps more"]
+    return found
+
+
+def _differences(held: Any, computed: Any, place: str) -> Iterator[tuple[str, Any, Any]]:
+    if isinstance(held, dict) and isinstance(computed, dict):
+        for key in sorted(held.keys() | computed.keys()):
+            inner = f"{place}.{key}" if place else key
+            yield from _differences(held.get(key, MISSING), computed.get(key, MISSING), inner)
+    elif isinstance(held, list) and isinstance(computed, list) and len(held) == len(computed):
+        for number, (a, b) in enumerate(zip(held, computed, strict=True)):
+            yield from _differences(a, b, f"{place}[{number}]")
+    elif not _same(held, computed):
+        yield place, held, computed
+
+
+def _same(held: Any, computed: Any) -> bool:
+    if isinstance(held, bool) or isinstance(computed, bool):
+        return held is computed
+    if isinstance(held, float) or isinstance(computed, float):
+        numbers = isinstance(held, int | float) and isinstance(computed, int | float)
+        return numbers and math.isclose(held, computed, rel_tol=TOLERANCE, abs_tol=1e-15)
+    return type(held) is type(computed) and bool(held == computed)
+
+
+def _shown(value: Any) -> str:
+    text = "nothing" if value is MISSING else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 80 else text[:79] + "…"
+
+
+def _texts(folder: Path, record: dict[str, Any], analysis: dict[str, Any]) -> list[str]:
+    """Tables, preflight and pages must be what the content of record.json gives; compared as they would be written."""
+    expected = {name: as_csv(table(analysis_in(record), Path(name).stem)) for name in record["tables"]}
+    expected["record.md"] = page(record)
+    expected["README.md"] = readme(record)
+    found = []
+    for name, text in expected.items():
+        path = folder / name
+        if not path.is_file() or path.read_bytes() != text.encode():
+            found.append(f"{name}: it is not what record.json gives")
+    for place, _, _ in _differences(read_json(folder / "preflight.json"), analysis["preflight"], ""):
+        found.append(f"preflight.json: {place}: it is not what the raw files give")
+    return found

@@ -1,0 +1,87 @@
+"""Candidates and convergence to a target."""
+
+from __future__ import annotations
+
+from math import inf
+
+import pytest
+
+from tachograph.evidence.candidates import bad_steps, judge_candidate
+from tachograph.evidence.convergence import convergence_floor, iterations_to_target, non_inferior
+from tachograph.evidence.interval import paired_log_t
+from tachograph.evidence.verdicts import ParityVerdict, Reason
+
+GAIN = paired_log_t([86.1, 86.5, 85.9, 86.0][::-1], [121.5, 121.9, 121.4, 122.0])
+
+
+def test_candidate_with_nan_rows_is_rejected_with_its_speed() -> None:
+    """D25: NaN rows in steps 3 and 7 of 202 reject the candidate; its rate and its speed are told."""
+    found = judge_candidate(GAIN, 1.05, ParityVerdict.PASS, nonfinite_steps=2, steps=202)
+    assert (found.kept, found.reason) == (False, Reason.INVALID_OUTPUT)
+    assert "2/202 (0.99%) steps with NaN rows" in found.sentence
+    assert "1.41x" in found.sentence
+    assert bad_steps(44, 202) == "44/202 (21.78%) steps with NaN rows"
+
+
+@pytest.mark.parametrize(
+    ("parity", "superseded", "minimum", "reason"),
+    [
+        (ParityVerdict.FAIL, None, 1.05, Reason.INVALID_OUTPUT),
+        (ParityVerdict.NO_VERDICT, None, 1.05, Reason.NOT_MATCHED),
+        (ParityVerdict.REFERENCE_BROKEN, None, 1.05, Reason.NOT_MATCHED),
+        (ParityVerdict.PASS, "rows", 1.05, Reason.SUPERSEDED),
+        (ParityVerdict.PASS, None, 1.60, Reason.NO_GAIN),
+        (ParityVerdict.PASS, None, 1.05, None),
+        (ParityVerdict.NOT_REGISTERED, None, 1.05, None),
+    ],
+)
+def test_candidate_reasons(
+    parity: ParityVerdict, superseded: str | None, minimum: float, reason: Reason | None
+) -> None:
+    """Each reason to reject a candidate is reached, and one without any is kept."""
+    found = judge_candidate(GAIN, minimum, parity, 0, 202, superseded)
+    assert found.reason is reason
+    assert found.kept is (reason is None)
+
+
+def test_single_measurement_keeps_no_candidate() -> None:
+    """A factor without an interval shows no gain, nor does a missing one."""
+    single = paired_log_t([1], [1.41])
+    assert judge_candidate(single, 1.05, ParityVerdict.PASS, 0, 202).reason is Reason.NO_GAIN
+    assert judge_candidate(None, 1.05, ParityVerdict.PASS, 0, 202).reason is Reason.NO_GAIN
+    with pytest.raises(ValueError, match="real batches"):
+        judge_candidate(single, 1.05, ParityVerdict.PASS, 0, 0)
+
+
+def test_convergence_floor_golden() -> None:
+    """I28: with the SD of the trimmed list 15.213, with that of the full list 14.781."""
+    found = convergence_floor([16, 14, 16, 17, 16, 16, 15, 16, 15, 16], submitted=5)
+    assert found.mean == 15.75
+    assert found.trimmed_sd == pytest.approx(15.213, abs=5e-4)
+    assert found.full_sd == pytest.approx(14.781, abs=5e-4)
+    with pytest.raises(ValueError, match="three of each"):
+        convergence_floor([1, 2], 5)
+
+
+def test_iterations_to_target() -> None:
+    """The first iteration that reaches the target counts; a missed target is infinity."""
+    assert iterations_to_target([1, 2, 3], [0.1, 0.6, 0.9], 0.5, rising=True) == 2
+    assert iterations_to_target([1, 2, 3], [3.0, 2.0, 1.0], 1.0, rising=False) == 3
+    assert iterations_to_target([1, 2, 3], [0.1, 0.2, 0.3], 0.5, rising=True) == inf
+
+
+def test_non_inferiority() -> None:
+    """Equal convergence is non-inferior; twice as slow is not; a missed target is not computable."""
+    reference = [100, 102, 98, 101, 99, 100]
+    equal = non_inferior(reference, [101, 99, 100, 102, 98, 100])
+    assert equal.p is not None
+    assert equal.p < 0.001
+    slow = non_inferior(reference, [2 * x for x in reference])
+    assert slow.p is not None
+    assert slow.p > 0.99
+    quick = non_inferior(reference, [0.7 * x for x in reference])
+    assert quick.p_faster is not None
+    assert quick.p_faster < 0.001
+    assert non_inferior(reference, [100, inf]).p is None
+    assert non_inferior(reference, [100]).p is None
+    assert non_inferior([100, 100], [100, 100]).reason == "no spread between runs"

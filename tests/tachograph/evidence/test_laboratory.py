@@ -1,0 +1,60 @@
+"""The simulated laboratory keeps its promises; the quick tests use fewer studies than the printed table."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+PATH = Path(__file__).parents[3] / "benchmarks" / "laboratory.py"
+
+
+@pytest.fixture(scope="module")
+def laboratory() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("laboratory", PATH)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["laboratory"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("table", "studies"),
+    [
+        ("coverage", 300),
+        ("false_differences", 300),
+        ("difference_power", 500),
+        ("equivalence_power", 200),
+        ("whole_studies", 100),
+    ],
+)
+def test_promise_is_kept(laboratory: ModuleType, table: str, studies: int) -> None:
+    """Coverage, false calls, powers and decisions are as promised, with fixed seeds."""
+    found = getattr(laboratory, table)(studies)
+    assert found.kept, f"{found.title}: {found.rows}"
+
+
+def test_a_broken_method_breaks_the_promise(laboratory: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With an interval half as wide the laboratory notices: its promise is able to fail."""
+    honest = laboratory.paired_log_t
+
+    def too_narrow(reference: list[float], fast: list[float]) -> object:
+        return honest(reference, fast, confidence=0.70)
+
+    monkeypatch.setattr(laboratory, "paired_log_t", too_narrow)
+    assert not laboratory.coverage(100).kept
+
+
+@pytest.mark.slow
+def test_whole_laboratory() -> None:
+    """The command prints every table and exits with 0."""
+    done = subprocess.run([sys.executable, str(PATH)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count("Promise: ") == 6
+    assert "NOT KEPT" not in done.stdout

@@ -1,0 +1,120 @@
+"""The phase table of document 001."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tachograph.evidence.interval import paired_log_t
+from tachograph.evidence.overlap import find_overlap
+from tachograph.evidence.phases import Phase, PhaseTable, evaluation_cost, phase_table, projected_hours
+
+MEANS = {
+    "traversal": 10.71,
+    "advantage_train": 4.72,
+    "strategy_train": 2.39,
+    "memory_add": 1.25,
+    "checkpoint": 0.02,
+}
+ITERATION = 17.85
+
+
+def document_001(phases: list[Phase] | None = None, **more: float) -> PhaseTable:
+    """Iterations 70 to 95 with one evaluation in 75, every timer at its mean."""
+    evaluation = np.arange(70, 96) == 75
+    total = np.where(evaluation, 40.30, ITERATION)
+    timers = {name: np.full(26, mean) for name, mean in {**MEANS, **more}.items()}
+    declared = phases or [Phase(name) for name in timers]
+    return phase_table(total, timers, declared, evaluation, np.where(evaluation, 18.29, np.nan), every=25)
+
+
+def test_document_001_shares() -> None:
+    """Shares 60, 26, 13, 7 and 0.1 % of the mean iteration of 17.85 s, evaluations left out."""
+    table = document_001()
+    assert (table.total, table.iterations) == (pytest.approx(17.85), 25)
+    assert [f"{row.share:.0%}" for row in table.rows] == ["60%", "26%", "13%", "7%", "0%"]
+
+
+def test_document_001_overlap_is_found_undeclared() -> None:
+    """The timers sum to 106.9 %, 1.24 s too much: memory_add must lie inside another, nobody declared it."""
+    table = document_001()
+    assert f"{table.overlap.share:.1%}" == "106.9%"
+    assert f"{table.overlap.excess:.2f}" == "1.24"
+    assert table.overlap.nested == ("memory_add",)
+    assert "106.9% of the iteration, 1.24 s too much: memory_add" in table.warnings[0]
+    assert next(row for row in table.rows if row.name == "memory_add").nested
+
+
+def test_document_001_two_nested_timers() -> None:
+    """With batch_tensor among the timers, both it and memory_add are found; the others make 99.94 %."""
+    table = document_001(batch_tensor=4.60)
+    assert set(table.overlap.nested) == {"memory_add", "batch_tensor"}
+    fit = sum(MEANS[name] for name in table.overlap.siblings) / ITERATION
+    assert f"{fit:.2%}" == "99.94%"
+
+
+def test_declared_parents_close_the_table() -> None:
+    """With memory_add declared inside traversal the sum closes and nothing is warned of."""
+    table = document_001([Phase(name, "traversal" if name == "memory_add" else None) for name in MEANS])
+    assert table.overlap.closed
+    assert table.warnings == ()
+
+
+def test_parallel_timers_are_never_summed() -> None:
+    """Timers of opponents that run at the same time are labelled, not added."""
+    phases = [Phase(n, "traversal" if n == "memory_add" else None) for n in MEANS]
+    phases.append(Phase("opponent", parallel=True))
+    table = document_001(phases, opponent=15.94)
+    assert table.overlap.closed
+    assert next(row for row in table.rows if row.name == "opponent").overlapping
+
+
+def test_document_001_evaluation() -> None:
+    """The evaluation costs 22.45 s by the iteration, 18.29 by its timer: amortised 0.898 against 0.73 s."""
+    evaluation = document_001().evaluation
+    assert evaluation is not None
+    assert evaluation.excess == pytest.approx(22.45)
+    assert evaluation.timer == pytest.approx(18.29)
+    assert evaluation.amortised == pytest.approx(0.898)
+    assert evaluation.amortised_timer is not None
+    assert f"{evaluation.amortised_timer:.2f}" == "0.73"
+
+
+def test_document_001_projections() -> None:
+    """Evaluating more often or with ten times the games: the document's own figures."""
+    assert [f"{evaluation_cost(18.29, every):.2f}" for every in (25, 10, 5)] == ["0.73", "1.83", "3.66"]
+    assert [f"{evaluation_cost(18.29, every, 10):.1f}" for every in (25, 10, 5)] == ["7.3", "18.3", "36.6"]
+    assert [f"{projected_hours(mean, 1000):.2f}" for mean in (17.93, 18.79)] == ["4.98", "5.22"]
+
+
+def test_document_001_compile_regression_has_no_interval() -> None:
+    """One run per arm: +4.8 % is a factor without an interval."""
+    factor = paired_log_t([1 / 17.93], [1 / 18.79])
+    assert f"{1 / factor.factor - 1:.1%}" == "4.8%"
+    assert factor.low is None
+
+
+def test_timers_that_cover_too_little() -> None:
+    """Timers that leave 20 % of the iteration unexplained are told."""
+    table = document_001([Phase("traversal"), Phase("advantage_train")])
+    assert table.warnings == ("the timers cover 86.4% of the iteration",)
+
+
+def test_only_evaluations_are_an_error() -> None:
+    """Without an iteration free of evaluation there is no table."""
+    with pytest.raises(ValueError, match="every iteration"):
+        phase_table(np.ones(2), {}, [], np.ones(2, dtype=bool))
+
+
+def test_least_squares_tells_nested_from_sibling() -> None:
+    """Across iterations the total's least squares give about 1 to siblings and 0 to a nested timer."""
+    rng = np.random.default_rng(0)
+    traversal, train = 10 + rng.normal(size=60), 5 + rng.normal(size=60)
+    add = 0.12 * traversal + 0.2 * rng.normal(size=60)
+    found = find_overlap(traversal + train, {"traversal": traversal, "train": train, "add": add})
+    assert found.coefficients["traversal"] == pytest.approx(1, abs=1e-6)
+    assert found.coefficients["train"] == pytest.approx(1, abs=1e-6)
+    assert found.coefficients["add"] == pytest.approx(0, abs=1e-6)
+    assert find_overlap(traversal[:4], {"traversal": traversal[:4]}).coefficients == {
+        "traversal": pytest.approx(1)
+    }

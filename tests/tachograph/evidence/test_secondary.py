@@ -1,0 +1,169 @@
+"""Secondary lines: precision within a run, drift, placebo, best-of-N, contention, one-off cost."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tachograph.evidence.bestof import best_of, ratio_is_lower_bound
+from tachograph.evidence.contention import Conditions, contended, cycle_check, cycle_rate
+from tachograph.evidence.cost import break_even, one_off
+from tachograph.evidence.drift import drift_model
+from tachograph.evidence.placebo import judge_placebo
+from tachograph.evidence.randomness import generator
+from tachograph.evidence.withinrun import autocorrelation_time, split_variance, within_run
+
+RNG = generator("0" * 64, "within")
+
+
+def ar1(rng: np.random.Generator, n: int, correlation: float) -> np.ndarray:
+    y = rng.normal(size=n)
+    for i in range(1, n):
+        y[i] = correlation * y[i - 1] + np.sqrt(1 - correlation**2) * y[i]
+    return y
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.6])
+def test_autocorrelation_time_of_a_known_process(correlation: float) -> None:
+    """An autoregressive process of correlation ρ has the time (1+ρ)/(1-ρ)."""
+    y = ar1(np.random.default_rng(0), 20_000, correlation)
+    assert autocorrelation_time(y) == pytest.approx((1 + correlation) / (1 - correlation), rel=0.1)
+    assert autocorrelation_time(np.ones(10)) == 1.0
+
+
+def test_within_run_half_width_of_independent_iterations() -> None:
+    """2 % noise over 400 independent iterations gives about 1.96 · 2 % / √400, on average over runs."""
+    rng = np.random.default_rng(1)
+    runs = [within_run(np.ones(400), np.exp(0.02 * rng.normal(size=400)), RNG) for _ in range(20)]
+    assert np.mean([run.half_width for run in runs if run]) == pytest.approx(1.96 * 0.02 / 20, rel=0.1)
+    assert {run.block for run in runs if run} == {8}
+    assert within_run(np.ones(4), np.ones(4), RNG) is None
+
+
+def test_within_run_block_covers_the_period() -> None:
+    """The block is at least as long as the data loader's period."""
+    found = within_run(np.ones(30), np.ones(30), RNG, period=10)
+    assert found is not None
+    assert found.block == 10
+    assert found.half_width == 0.0
+
+
+def test_variance_split_of_known_parts() -> None:
+    """Runs of 3 % spread with 2 % iteration noise give both parts back, and the best length of a run."""
+    rng = np.random.default_rng(2)
+    runs = [np.exp(0.03 * rng.normal() + 0.02 * rng.normal(size=50)) for _ in range(300)]
+    found = split_variance(runs, cost_of_start=100.0, cost_of_iteration=1.0)
+    assert found.between == pytest.approx(0.03**2, rel=0.2)
+    assert found.within == pytest.approx(0.02**2 / 50, rel=0.3)
+    assert found.iterations == pytest.approx(np.sqrt(100 * 0.02**2 / 0.03**2), abs=2)
+    same = [np.ones(5), np.ones(5)]
+    assert split_variance(same, 1, 1).iterations is None
+    with pytest.raises(ValueError, match="needs two"):
+        split_variance(same[:1], 1, 1)
+
+
+def test_drift_model_takes_the_drift_out() -> None:
+    """In AB BA blocks with 1 % drift per run the model gives the true factor and flags the drift."""
+    fast = [False, True, True, False, False, True]
+    rates = [100 * (2 if f else 1) * np.exp(0.01 * place) for place, f in enumerate(fast)]
+    found = drift_model(rates, fast, ["0", "0", "1", "1", "2", "2"])
+    assert found is not None
+    assert found.factor == pytest.approx(2.0)
+    assert found.total == pytest.approx(np.expm1(0.05))
+    assert found.flagged
+    level = [100.0 * (2 if f else 1) for f in fast]
+    still = drift_model(level, fast, ["0", "0", "1", "1", "2", "2"])
+    assert still is not None
+    assert not still.flagged
+
+
+def test_drift_that_cannot_be_told_from_the_arm() -> None:
+    """With every block in the same order, arm and position are confounded: no model."""
+    assert drift_model([1, 2, 1, 2], [False, True] * 2, ["0", "0", "1", "1"]) is None
+
+
+def test_placebo_caps_small_claims() -> None:
+    """I12: pairs at +12.27, -0.33, -10.88 % give 0.999; the largest deviation is the noise floor."""
+    found = judge_placebo([1, 1, 1], [1.1227, 0.9967, 0.8912], claimed=1.10)
+    assert found.factor.factor == pytest.approx(0.999, abs=5e-4)
+    assert found.largest == pytest.approx(0.1227)
+    assert found.cap is None
+    assert judge_placebo([100], [103], claimed=1.05).cap is not None
+    assert judge_placebo([100], [97], claimed=1.05).cap is not None
+    assert judge_placebo([100], [102], claimed=1.05).cap is None
+    assert judge_placebo([100], [120], claimed=None).cap is None
+
+
+def test_best_of_is_a_lower_bound_with_its_exposure() -> None:
+    """Best-of-N carries ≥, N, exposure and load; unequal N or exposure is not comparable."""
+    found = best_of([256] * 3, [0.1, 0.08, 0.09], loads=[10.6, 33.7])
+    assert found.label == "≥ 3,200"
+    assert (found.n, found.exposure) == (3, pytest.approx(0.27))
+    assert (found.load_low, found.load_high) == (10.6, 33.7)
+    assert found.comparable(best_of([256] * 3, [0.09] * 3))
+    assert not found.comparable(best_of([256] * 4, [0.0675] * 4))
+    assert not found.comparable(best_of([256] * 3, [0.2] * 3))
+    with pytest.raises(ValueError, match="no repeats"):
+        best_of([], [])
+
+
+def test_ratio_of_bests_is_no_lower_bound_by_itself() -> None:
+    """Only equal exposure and a clock that was not higher in the fast arm make the ratio a lower bound."""
+    reference, fast = best_of([1] * 3, [1.0] * 3), best_of([2] * 3, [1.0] * 3)
+    assert ratio_is_lower_bound(reference, fast, 2000.0, 1900.0)
+    assert not ratio_is_lower_bound(reference, fast, 1900.0, 2000.0)
+    assert not ratio_is_lower_bound(reference, fast, None, 1900.0)
+    assert not ratio_is_lower_bound(reference, best_of([2] * 5, [0.6] * 5), 2000.0, 1900.0)
+
+
+QUIET = Conditions(load=1.0, foreign=0, clock_share=0.99, temperature_slope=0.2)
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"load": 9.0}, "load 9"),
+        ({"load": None}, "load unknown"),
+        ({"foreign": 1}, "other processes on the device: 1"),
+        ({"foreign": None}, "unknown"),
+        ({"clock_share": 0.9}, "clock 0.9"),
+        ({"clock_share": None}, "clock unknown"),
+        ({"temperature_slope": 1.5}, "temperature"),
+        ({"temperature_slope": None}, "unknown"),
+    ],
+)
+def test_quiet_must_be_shown(change: dict[str, float | None], word: str) -> None:
+    """Each condition can take the label quiet away, and the unknown is never quiet."""
+    from dataclasses import replace
+
+    reasons = contended(replace(QUIET, **change), load_limit=2.0, device_is_gpu=True)
+    assert len(reasons) == 1
+    assert word in reasons[0]
+    assert contended(QUIET, load_limit=2.0, device_is_gpu=True) == []
+    assert contended(Conditions(1.0, None, None, None), load_limit=2.0, device_is_gpu=False) == []
+
+
+def test_throttled_arm_in_cycles() -> None:
+    """I9: the throttled run is 24 % slower in time at the end but equal in cycles, and that is told."""
+    seconds = np.array([10.0, 10.0, 10.6, 11.2, 11.8, 12.4])
+    clock = np.array([1965.0, 1965, 1850, 1740, 1650, 1580])
+    steady, work = np.full(6, 10.0), np.ones(6)
+    in_time = float(seconds.sum() / steady.sum())
+    in_cycles = cycle_rate(work, steady, np.full(6, 1965.0)) / cycle_rate(work, seconds, clock)
+    assert in_time == pytest.approx(1.1)
+    assert in_cycles == pytest.approx(1.0, abs=0.01)
+    assert cycle_check(in_time, in_cycles) is not None
+    assert cycle_check(2.00, 2.05) is None
+    assert cycle_check(1.01, 0.99) is not None
+
+
+def test_one_off_cost_and_break_even() -> None:
+    """A compilation of 36.6 s that saves 0.5 s an iteration has paid after 73 iterations."""
+    fast = one_off(np.array([46.1, 9.5, 9.5, 9.5]), warmup=1)
+    reference = one_off(np.array([10.0, 10.0, 10.0, 10.0]), warmup=1)
+    assert fast.seconds == pytest.approx(36.6)
+    assert break_even(reference, fast) == pytest.approx(73.2)
+    assert break_even(fast, reference) is None
+    assert break_even(reference, one_off(np.array([9.0] * 4), warmup=1)) == 0.0
+    with pytest.raises(ValueError, match="none is retained"):
+        one_off(np.array([1.0]), warmup=1)

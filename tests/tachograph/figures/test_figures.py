@@ -1,0 +1,58 @@
+"""Every figure of a study is drawn, from the analysis alone, the same bytes each time."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tachograph.analysis.names import figure_names
+from tachograph.analysis.sealed import read_sealed
+from tachograph.analysis.study import sections
+from tachograph.errors import TachographError
+from tachograph.figures import FIGURES, draw
+from tachograph.files import canonical_json, parse_json
+from tachograph.layout import StudyFolder
+
+
+@pytest.fixture(scope="module")
+def analysis(executed: Path) -> dict[str, Any]:
+    sealed = read_sealed(StudyFolder(executed / "results/stub"))
+    assert figure_names(sealed.study, sealed.trainer) == list(FIGURES)
+    found: dict[str, Any] = parse_json(canonical_json(sections(sealed)))
+    return found
+
+
+@pytest.mark.parametrize("name", list(FIGURES))
+def test_figure_is_written_as_svg_and_png(analysis: dict[str, Any], tmp_path: Path, name: str) -> None:
+    """SVG that parses as XML, PNG with its signature, and no date in either: twice the same bytes."""
+    for number in (1, 2):
+        drawing = draw(analysis, name)
+        drawing.save(tmp_path / f"{number}.svg", "svg")
+        drawing.save(tmp_path / f"{number}.png", "png")
+    ElementTree.parse(tmp_path / "1.svg")
+    assert (tmp_path / "1.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "1.svg").read_bytes() == (tmp_path / "2.svg").read_bytes()
+    assert (tmp_path / "1.png").read_bytes() == (tmp_path / "2.png").read_bytes()
+
+
+def test_axes_name_quantity_and_unit(analysis: dict[str, Any]) -> None:
+    """The throughput figure says stage and unit, and its title the study and the device."""
+    axes = draw(analysis, "rates").figure.axes[0]
+    assert axes.get_ylabel() == "collection: environment steps/s"
+    assert "study stub" in axes.get_title(loc="left")
+
+
+def test_names_are_text_and_no_formula(analysis: dict[str, Any], tmp_path: Path) -> None:
+    """A label that looks like mathematics or markup is drawn as it stands."""
+    metric = {**analysis["curves"][0], "label": "$x_{ <script>"}
+    draw({**analysis, "curves": [metric, *analysis["curves"][1:]]}, "curves").save(tmp_path / "a.svg", "svg")
+    assert b"<script" not in (tmp_path / "a.svg").read_bytes()
+
+
+def test_unknown_figure_is_refused(analysis: dict[str, Any]) -> None:
+    """A name that is no figure is an error that lists the known ones."""
+    with pytest.raises(TachographError, match="expected one of: stages, rates, curves, factor"):
+        draw(analysis, "pie")

@@ -1,0 +1,64 @@
+"""A trainer that sleeps: real process, real history, seconds instead of minutes.
+
+STUB_PATH names the arm (fast halves the pause), STUB_PAUSE the seconds per iteration. A file ``faults/ARM`` in the
+working directory plants a fault for the next run of that arm without changing what determines the run.
+"""
+
+import argparse
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+from tachograph.instrument import HistoryWriter
+
+
+def fault(arm: str) -> str:
+    """The fault that a test has planted for this arm: ``exit``, ``kill``, ``hang``, ``short`` or nothing."""
+    file = Path("faults") / arm
+    return file.read_text().strip() if file.exists() else ""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--iterations", type=int, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--scale", type=float, default=1.0)
+    arguments = parser.parse_args()
+    arm = os.environ["STUB_PATH"]
+    pause = float(os.environ.get("STUB_PAUSE", "0.01")) / (2 if arm == "fast" else 1)
+    planted = fault(arm)
+    with open("trained.log", "a", encoding="utf-8") as log:  # the test's own count of what really ran
+        log.write(f"{arm} {arguments.seed} {arguments.iterations}\n")
+    generator = random.Random(arguments.seed)
+    with HistoryWriter(arguments.out / "history.jsonl") as history:
+        for iteration in range(1, arguments.iterations + 1):
+            if planted == "short" and iteration == arguments.iterations:
+                return
+            if iteration == 2:
+                if planted == "exit":
+                    sys.exit("the stub was told to fail")
+                if planted == "kill":
+                    os.kill(os.getpid(), signal.SIGKILL)
+                if planted == "hang":
+                    Path("hanging").write_text(str(os.getpid()))
+                    time.sleep(600)
+            start = time.monotonic()
+            time.sleep(pause)
+            seconds = time.monotonic() - start
+            history.write(
+                {
+                    "iteration": iteration,
+                    "steps": 1000,
+                    "collection_seconds": seconds,
+                    "iteration_seconds": seconds,
+                    "loss": arguments.scale / iteration + 0.01 * generator.random(),
+                    "device": "cpu",
+                }
+            )
+
+
+main()

@@ -1,0 +1,120 @@
+"""Wrong files and options: one sentence that names file, key, found and expected, before any device time."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+
+import pytest
+
+STUDY = "config/studies/toy.toml"
+TRAINER = "config/trainers/stub.toml"
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after", "words"),
+    [
+        (STUDY, "threads = 1", "threads = 1\nthread = 2", [STUDY, "thread", "unknown key", "threads"]),
+        (STUDY, "threads = 1", 'threads = "two"', [STUDY, "threads", "'two'", "integer"]),
+        (STUDY, 'trainer = "stub"', 'trainer = "nobody"', ["config/trainers/nobody.toml", "not there"]),
+        (STUDY, 'reference = "reference"', 'reference = "slow"', [STUDY, "design.reference", "'slow'", "fast"]),
+        (STUDY, "seeds = [0, 1]", "seeds = [0, 0]", [STUDY, "seeds", "each seed once"]),
+        (STUDY, "seeds = [0, 1]", "seeds = [0, 'a']", [STUDY, "design.seeds[1]", "'a'"]),
+        (STUDY, "iterations = 6", "iterations = 0", [STUDY, "design.iterations", "0"]),
+        (STUDY, "[design]", "[settings]\nsize = 3\n[design]", [STUDY, "settings.size", "scale"]),
+        (STUDY, "[design]", "[settings]\nscale = 'big'\n[design]", [STUDY, "settings.scale", "'big'", "number"]),
+        (STUDY, "[design]", "[profile]\nsteps = 3\n[design]", [STUDY, "profile", "stub"]),
+        (STUDY, "question =", "question", [STUDY, "TOML"]),
+        (STUDY, '"exploratory"', '"casual"', [STUDY, "registration.kind", "'casual'", "confirmatory"]),
+        (TRAINER, "{scale}", "{size}", [TRAINER, "{size}", "{scale}"]),
+        (TRAINER, 'paths = ["stub"]', 'paths = ["gone"]', [TRAINER, "code.paths", "gone"]),
+        (TRAINER, 'metrics = ["loss"]', 'metrics = "loss"', [TRAINER, "history.metrics", "'loss'", "list"]),
+        ("config/config.yaml", "studies: [toy]", "studies: [toi]", ["config/studies/toi.toml", "toy"]),
+        ("config/config.yaml", "studies: [toy]", "study: [toy]", ["config/config.yaml", "studies"]),
+        ("config/config.yaml", "studies: [toy]", "studies: [toy]\ndevice: tpu", ["config.yaml", "device", "tpu"]),
+    ],
+)
+def test_wrong_key_or_value(project, file, before, after, words):
+    """Planning already refuses it, with one sentence."""
+    project.edit(file, before, after)
+    done = project.snakemake("-n")
+    assert done.returncode != 0
+    sentence = next(line for line in done.stdout.splitlines() if words[0] in line)
+    for word in words:
+        assert word in sentence
+    assert project.trained() == []
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("results/toy/runs/quick/seed0/history.jsonl", ["'quick'", "reference seed 0"]),
+        ("results/toy/runs/fast/seed7/history.jsonl", ["seed 7", "fast seed 1"]),
+    ],
+)
+def test_target_that_is_not_planned(project, target, words):
+    """An arm or seed outside of the registration is no run."""
+    done = project.snakemake(target, "-c2")
+    assert done.returncode != 0
+    for word in words:
+        assert word in done.stdout
+    assert project.trained() == []
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["-c2", "--resources", "gpu=0"], "gpu=0"),
+        (["-c2", "--resources", "host=5"], "host=5"),
+    ],
+)
+def test_caps_that_would_clamp_a_request_are_refused(project, options, words):
+    """Snakemake would run the job with fewer tokens than it asked for."""
+    done = project.snakemake(*options)
+    assert done.returncode != 0
+    assert words in done.stdout
+    assert project.trained() == []
+
+
+def test_fewer_cores_than_registered_threads_are_refused(project):
+    """A run with fewer threads would be another experiment."""
+    project.edit(STUDY, "threads = 1", "threads = 2")
+    done = project.snakemake("-c1")
+    assert done.returncode != 0
+    assert "granted 1 threads, registered are 2" in done.stdout
+    assert project.trained() == []
+
+
+def test_gpu_study_on_a_machine_without_one_plans_but_does_not_start(project):
+    """-n shows the plan everywhere; execution says what is missing."""
+    project.edit(STUDY, 'device = "cpu"', 'device = "gpu"')
+    assert project.snakemake("-n").returncode == 0
+    done = project.snakemake("-c2")
+    assert done.returncode != 0
+    assert "needs a GPU" in done.stdout
+    assert project.trained() == []
+
+
+def test_lease_held_by_somebody_else(project):
+    """The job waits for as long as configured, says who holds the device, and gives up without training."""
+    project.edit("config/config.yaml", "max_wait_minutes: 1", "max_wait_minutes: 0.02")
+    locks = project.path / "locks"
+    locks.mkdir(mode=0o755)
+    lock = locks / "cpu-0.lock"
+    lock.touch(mode=0o666)
+    holder = subprocess.Popen(
+        ["flock", str(lock), "sh", "-c", "echo held; exec sleep 60"], stdout=subprocess.PIPE, start_new_session=True
+    )
+    try:
+        assert holder.stdout.readline() == b"held\n"
+        done = project.snakemake("-c2")
+    finally:
+        os.killpg(holder.pid, signal.SIGKILL)  # flock(1) and its command: either of them would keep the lock
+        holder.wait()
+        holder.stdout.close()
+    assert done.returncode != 0
+    assert "cpu-0 is still taken" in done.stdout
+    assert project.trained() == []
+    assert project.snakemake("-c2").returncode == 0
+    assert len(project.trained()) == 4

@@ -1,0 +1,156 @@
+"""Runs that fail, programs that are killed, files that are tampered with."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+
+import pytest
+
+
+def wait_for(path, seconds=30):
+    """Wait until a file is there: the handshake of a process that hangs."""
+    end = time.monotonic() + seconds
+    while not path.exists():
+        assert time.monotonic() < end, f"{path} did not appear"
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize(
+    ("fault", "status", "words"),
+    [
+        ("exit", "failed", "exit code 1"),
+        ("kill", "killed", "SIGKILL"),
+        ("short", "finished", "iterations"),
+    ],
+)
+def test_failed_run_keeps_its_files_and_the_others_go_on(project, fault, status, words):
+    """The status says what happened; after the cause is gone a plain snakemake makes what is missing."""
+    project.plant("fast", fault)
+    done = project.snakemake("-c2")
+    assert done.returncode != 0
+    assert sorted(set(project.trained())) == ["fast 0 6", "fast 1 6", "reference 0 6", "reference 1 6"]
+    ended = {line["run"]: line for line in project.ledger("ended")}
+    assert ended["run-fast-seed0"]["status"] == status
+    assert ended["run-fast-seed0"]["validity"] == "invalid"
+    assert ended["run-reference-seed1"]["validity"] == "valid"
+    page = project.results("status.md").read_text()
+    assert words in page
+    assert "4 planned = 2 counted + 2 invalid + 0 missing" in page
+    assert project.results("attempts/run-fast-seed0/001/history.jsonl").exists()
+    assert not project.results("runs/fast/seed0/history.jsonl").exists()
+    assert not project.results("record").exists()
+    project.heal()
+    again = project.snakemake("-c2")
+    assert again.returncode == 0, again.stdout
+    assert project.trained().count("reference 0 6") == 1
+    assert project.trained().count("fast 0 6") == 2
+    assert project.results("attempts/run-fast-seed0/001/history.jsonl").exists()
+    assert "4 planned = 4 counted + 0 invalid + 0 missing" in project.results("status.md").read_text()
+
+
+def test_hung_trainer_is_ended_at_the_limit(project):
+    """The registered hold limit ends it with status time_limit."""
+    project.edit("config/studies/toy.toml", "threads = 1", "threads = 1\nmax_hold_minutes = 0.05")
+    project.plant("fast", "hang")
+    assert project.snakemake("-c2").returncode != 0
+    ended = {line["run"]: line["status"] for line in project.ledger("ended")}
+    assert ended["run-fast-seed0"] == "time_limit"
+    assert ended["run-reference-seed0"] == "finished"
+
+
+def test_killed_snakemake_and_trainer_leave_a_study_that_goes_on(project):
+    """SIGKILL of the whole group: the next plain snakemake needs no unlocking and the attempt is interrupted."""
+    project.plant("fast", "hang")
+    running = project.start("-c2")
+    wait_for(project.path / "hanging")
+    os.killpg(running.pid, signal.SIGKILL)
+    running.wait()
+    running.stdout.close()
+    project.heal()
+    done = project.snakemake("-c2")
+    assert done.returncode == 0, done.stdout
+    first = next(line for line in project.ledger("ended") if line["run"] == "run-fast-seed0")
+    assert first["status"] == "interrupted"
+    assert project.trained().count("reference 0 6") == 1
+
+
+def test_orphaned_job_finishes_and_counts(project):
+    """SIGKILL of Snakemake alone: the run under the lease goes on, and the next call takes its result."""
+    project.edit("config/studies/toy.toml", 'STUB_PATH = "fast" }', 'STUB_PATH = "fast", STUB_PAUSE = "1.0" }')
+    running = project.start("-c2")
+    wait_for(project.results("attempts/run-fast-seed0/001/history.jsonl"))
+    os.kill(running.pid, signal.SIGKILL)
+    running.wait()
+    running.stdout.close()
+    done = project.snakemake("-c2")
+    assert done.returncode == 0, done.stdout
+    assert project.trained().count("fast 0 6") == 1
+
+
+def test_second_instance_is_refused_and_names_the_first(project):
+    """One Snakemake executes a study at a time; the other says who does, and the first is not disturbed."""
+    project.edit("config/studies/toy.toml", 'STUB_PATH = "fast" }', 'STUB_PATH = "fast", STUB_PAUSE = "0.6" }')
+    running = project.start("-c2")
+    wait_for(project.results("attempts/run-fast-seed0/001"))
+    second = project.snakemake("-c2")
+    out, _ = running.communicate(timeout=60)
+    assert second.returncode != 0
+    assert f'"pid":{running.pid}' in second.stdout
+    assert running.returncode == 0, out
+    assert len(project.trained()) == 4
+
+
+@pytest.mark.parametrize(
+    ("file", "restorable"),
+    [
+        ("runs/fast/seed1/history.jsonl", True),
+        ("runs/fast/seed1/run.json", True),
+        ("registration.json", True),
+        ("attempts/run-fast-seed1/001/history.jsonl", False),
+        ("ledger/registration.json", False),
+    ],
+)
+@pytest.mark.parametrize("how", ["altered", "deleted"])
+def test_tampered_sealed_file_is_named_and_never_rebuilt(executed, file, restorable, how):
+    """An error before any job names the file; restore brings back what has a sealed copy."""
+    path = executed.results(file)
+    if how == "altered":
+        content = path.read_bytes()
+        path.write_bytes(content[:-2] + bytes([content[-2] ^ 1]) + content[-1:])
+    elif file == "registration.json":
+        pytest.skip("a deleted copy of the registration is published again by the register rule")
+    else:
+        path.unlink()
+    done = executed.snakemake("-c2")
+    assert done.returncode != 0
+    assert file in done.stdout
+    restored = executed.tachograph("restore", "toy")
+    assert (restored.returncode == 0) is restorable, restored.stdout
+    if restorable:
+        assert executed.snakemake("-c2").returncode == 0
+    assert len(executed.trained()) == 4
+
+
+def test_altered_ledger_line_is_named(executed):
+    """The chain shows which line no longer fits."""
+    path = executed.results("ledger/ledger.jsonl")
+    lines = path.read_text().splitlines()
+    event = json.loads(lines[2])
+    event["at"] = "2020-01-01T00:00:00.000Z"
+    lines[2] = json.dumps(event)
+    path.write_text("\n".join(lines) + "\n")
+    done = executed.snakemake("-c2")
+    assert done.returncode != 0
+    assert "line 4" in done.stdout
+
+
+def test_discarded_run_is_made_again(executed):
+    """A discard needs a reason, is on the ledger, and costs exactly that run."""
+    done = executed.tachograph("discard", "toy", "fast", "1", "--reason", "the fan was blocked")
+    assert done.returncode == 0, done.stdout
+    assert executed.snakemake("-c2").returncode == 0
+    assert executed.trained()[4:] == ["fast 1 6"]
+    assert executed.ledger("discarded")[0]["reason"] == "the fan was blocked"
