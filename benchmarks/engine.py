@@ -100,9 +100,7 @@ def check_torch(variant: Variant) -> None:
         assert np.array_equal(found.numpy(), ended)
 
 
-def interleaved(
-    timed: dict[str, tuple[Callable[[int], float], int, int]], repeats: int
-) -> dict[str, list[float]]:
+def interleaved(timed: dict[str, tuple[Callable[[int], float], int, int]], repeats: int) -> dict[str, list[float]]:
     """Rates of each version, taken in turn. ``timed``: name → (seconds of k steps, k, games)."""
     rates: dict[str, list[float]] = {name: [] for name in timed}
     for _ in range(repeats):
@@ -135,17 +133,13 @@ def print_peers(variant: Variant, threads: int, repeats: int, clock: Clock) -> N
     print("|---|---:|---:|---:|")
     for name, values in rates.items():
         spread = f"{min(values):,.0f}–{max(values):,.0f}"
-        print(
-            f"| {name:<30} | {np.median(values):>10,.0f} | {spread:>22} | {np.median(values) / base:>8,.1f} |"
-        )
+        print(f"| {name:<30} | {np.median(values):>10,.0f} | {spread:>22} | {np.median(values) / base:>8,.1f} |")
 
 
 def print_growth(variant: Variant, threads: int, repeats: int, clock: Clock) -> None:
     """The table of cost against the number of games."""
     print(f"\n{variant.name}, cost per game against the number of games, {threads} threads")
-    print(
-        f"| {'games':>6} | {'mask+step, ns':>13} | {'observe, ns':>11} | {'M steps/s':>9} | {'M obs/s':>7} |"
-    )
+    print(f"| {'games':>6} | {'mask+step, ns':>13} | {'observe, ns':>11} | {'M steps/s':>9} | {'M obs/s':>7} |")
     print("|---:|---:|---:|---:|---:|")
     for games in (64, 256, 1024, 4096, 16384):
         steps = max(20, 100_000 // games)

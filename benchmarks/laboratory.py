@@ -154,9 +154,7 @@ def false_differences(studies: int) -> Table:
     for k, m, metrics in ((4, 3, 1), (4, 4, 1), (4, 4, 5), (5, 2, 3), (6, 2, 5), (8, 8, 2)):
         rng = generator("laboratory", f"A/A curves {k} {m} {metrics}")
         count = studies if k + m < 12 else studies // 10
-        called = sum(
-            difference_test(simulate_curves(rng, k, m, 0.0, metrics), rng).rejects(0.05) for _ in range(count)
-        )
+        called = sum(difference_test(simulate_curves(rng, k, m, 0.0, metrics), rng).rejects(0.05) for _ in range(count))
         kept &= within(called, count, 0.05)
         rows.append([f"curves, {k} + {m} runs, {metrics} metrics", "test D rejects", f"{called / count:.2%}"])
     return Table("Identical arms (A/A)", ["compared", "false call", "share"], rows, "at most 5 %", kept)
@@ -179,9 +177,7 @@ def difference_power(studies: int) -> Table:
         count = max(50, studies // 10)
         for shift, target in zip((1, 2, 3), expected, strict=True):
             rng = generator("laboratory", f"D {k} {m} {shift}")
-            hits = sum(
-                difference_test(simulate_curves(rng, k, m, shift), rng).rejects(0.05) for _ in range(count)
-            )
+            hits = sum(difference_test(simulate_curves(rng, k, m, shift), rng).rejects(0.05) for _ in range(count))
             kept &= within(count - hits, count, 1 - target + 0.05)
             row.append(f"{hits / count:.2f} ({target:.2f})")
         rows.append(row)

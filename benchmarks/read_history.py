@@ -39,9 +39,7 @@ def write(path: Path, rows: int) -> None:
     }  # fmt: skip
     with path.open("w") as file:
         for i in range(rows):
-            file.write(
-                json.dumps({"iteration": i + 1, **row, "monotonic": 2.0 * i, "wall": 1e9 + 2 * i}) + "\n"
-            )
+            file.write(json.dumps({"iteration": i + 1, **row, "monotonic": 2.0 * i, "wall": 1e9 + 2 * i}) + "\n")
 
 
 def peak_mib() -> float:
