@@ -71,9 +71,9 @@ def engine(repeats: int) -> None:
 
 def traversal(repeats: int) -> None:
     """Nodes per second of single and batched inference, 512 x 3, outcome sampling, the same trained-like networks."""
-    variants = {"single": (walker("traversal.inference=single"), 4), "batched": (walker(), 280)}
-    for width in (32, 64, 128, 512):
-        variants[f"batched, width {width}"] = (walker(f"traversal.width={width}"), 280)
+    variants = {"single": (walker("traversal.inference=single"), 2), "batched": (walker(), 140)}
+    for width in (32, 64, 512):
+        variants[f"batched, width {width}"] = (walker(f"traversal.width={width}"), 140)
     rates: dict[str, list[float]] = {name: [] for name in variants}
     sizes: dict[str, float] = {}
     for repeat in range(repeats):
@@ -95,7 +95,7 @@ def linear(repeats: int) -> None:
     """CPU seconds per traversal as the number of traversals grows."""
     walk = walker()
     rows = []
-    for traversals in (140, 280, 560, 1120):
+    for traversals in (70, 140, 280, 560):
         costs = []
         for repeat in range(max(1, repeats // 2)):
             seconds, _ = cpu_seconds(lambda t=traversals, r=repeat: walk(Range(9, r, 0, 2 * t)))
