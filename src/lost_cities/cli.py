@@ -49,6 +49,10 @@ def build_parser() -> argparse.ArgumentParser:
     forward.add_argument("--calls", type=_positive, default=1000, help="timed calls per batch size (default: 1000)")
     forward.add_argument("--out", type=Path, required=True, help="file to write (JSON)")
 
+    engine = _command(commands, "engine", _engine, "time the engine alone, CPU time of one thread")
+    engine.add_argument("--games", type=_positive, default=2000, help="per repeat (default: 2000)")
+    engine.add_argument("--out", type=Path, required=True, help="file to write (JSON)")
+
     strength = commands.add_parser("strength", help="strength against each opponent before and after training")
     strength.set_defaults(command=_strength)
     strength.add_argument("--checkpoint", type=Path, required=True, help="checkpoint.pt of a training")
@@ -112,6 +116,17 @@ def _forward(options: argparse.Namespace) -> None:
             f"batch {row['batch_size']:5d}: {row['microseconds_per_call']:10.1f} us per call "
             f"{row['microseconds_per_state']:9.2f} us per state  {row['speed_up']:6.2f} x"
         )
+
+
+def _engine(options: argparse.Namespace) -> None:
+    config = load_config(options.config, options.set)
+    check_writable(options.out)
+    from lost_cities.engine_alone import engine_alone
+
+    result = engine_alone(config.game.rules(), options.games)
+    write_json(options.out, result)
+    for rate in result["rates"]:
+        print(f"{rate['name']}: {rate['value']:,.0f} {rate['unit']}")
 
 
 def _strength(options: argparse.Namespace) -> None:

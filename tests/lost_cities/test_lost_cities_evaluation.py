@@ -139,6 +139,18 @@ def test_forward_sweep(tmp_path, capsys):
     assert "cannot be written, expected a file" in capsys.readouterr().err
 
 
+def test_engine_alone(tmp_path):
+    """The engine's rates are work over seconds, over as many repeats as it says, in a file of schema component/1."""
+    out = tmp_path / "engine.json"
+    assert main(["engine", "--games", "20", "--out", str(out)]) == 0
+    result = json.loads(out.read_text())
+    assert (result["schema"], [rate["name"] for rate in result["rates"]]) == ("component/1", ["actions", "encode"])
+    for rate in result["rates"]:
+        assert rate["value"] == pytest.approx(rate["work"] / rate["seconds"])
+        assert len(rate["repeats"]) == 5
+    assert result["rates"][0]["work"] > 5 * 20 * 88
+
+
 def test_strength_before_and_after(tmp_path, capsys):
     """The table has a row before and one after training per opponent, of the same deals; before is uniform play."""
     arguments = [part for setting in QUICK for part in ("--set", setting)]
