@@ -10,6 +10,7 @@ import torch
 
 from lost_cities.config import Config
 from lost_cities.errors import LostCitiesError
+from lost_cities.evaluator import Due
 from lost_cities.trainer import Trainer
 
 CHECKPOINT = "checkpoint.pt"
@@ -18,8 +19,11 @@ MAY_CHANGE = ("run.iterations", "evaluation.", "checkpoint.")
 """Keys that may differ when a training is resumed: they do not change what it computes."""
 
 
-def save_checkpoint(path: Path, trainer: Trainer, row: dict[str, Any]) -> None:
-    """Write ``path``, complete or not at all. ``row``: the iteration's metrics, in case the file lacks them."""
+def save_checkpoint(path: Path, trainer: Trainer, row: dict[str, Any], under_way: Due | None = None) -> None:
+    """Write ``path``, complete or not at all.
+
+    ``row``: the iteration's metrics, in case the file lacks them; ``under_way``: an evaluation without result yet.
+    """
     with_memories = trainer.config.checkpoint.memories
     learners = [*trainer.advantage, trainer.strategy]
     content = {
@@ -28,6 +32,7 @@ def save_checkpoint(path: Path, trainer: Trainer, row: dict[str, Any]) -> None:
         "seed": trainer.seed,
         "iteration": trainer.iteration,
         "row": row,
+        "under_way": None if under_way is None else _saved(under_way),
         "networks": [learner.network.state_dict() for learner in learners],
         "optimizers": [learner.optimizer.state_dict() for learner in learners],
         "memories": [learner.memory.state_dict() for learner in learners] if with_memories else None,
@@ -50,8 +55,11 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     return content
 
 
-def load_checkpoint(path: Path, trainer: Trainer) -> dict[str, Any]:
-    """Take over the state in ``path``, which must be of the same configuration and seed; returns its row."""
+def load_checkpoint(path: Path, trainer: Trainer) -> tuple[dict[str, Any], Due | None]:
+    """Take over the state in ``path``, which must be of the same configuration and seed.
+
+    Returns the row of its iteration and the evaluation that was under way.
+    """
     content = read_checkpoint(path)
     if content["seed"] != trainer.seed:
         raise LostCitiesError(f"{path} was written with seed {content['seed']}, expected {trainer.seed}")
@@ -66,8 +74,17 @@ def load_checkpoint(path: Path, trainer: Trainer) -> dict[str, Any]:
         learner.optimizer.load_state_dict(optimizer)
         learner.memory.load_state_dict(memory)
     trainer.iteration = content["iteration"]
-    row: dict[str, Any] = content["row"]
-    return row
+    return content["row"], None if content["under_way"] is None else _restored(content["under_way"])
+
+
+def _saved(due: Due) -> dict[str, Any]:
+    weights = {name: torch.from_numpy(array) for name, array in due.weights.items()}
+    return {"iteration": due.iteration, "opponents": due.opponents, "games": due.games, "weights": weights}
+
+
+def _restored(saved: dict[str, Any]) -> Due:
+    weights = {name: tensor.numpy() for name, tensor in saved["weights"].items()}
+    return Due(saved["iteration"], saved["opponents"], saved["games"], weights)
 
 
 def _same_configuration(path: Path, found: dict[str, Any], config: Config) -> None:

@@ -70,7 +70,7 @@ class Traversal(Section):
     )
     epsilon: float = Field(default=0.05, gt=0, le=1, description="exploration of outcome sampling")
     explored_share: float = Field(
-        default=0.1, gt=0, le=1, description="outcome sampling: share of decisions that explore and are learned from"
+        default=1.0, gt=0, le=1, description="outcome sampling: share of decisions that explore and are learned from"
     )
     baseline: Literal["none", "score"] = Field(
         default="score", description="outcome sampling: control variate, none or the present difference of the scores"

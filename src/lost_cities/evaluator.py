@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lost_cities.config import Config
 from lost_cities.devices import apply_run_settings, device_named
+from lost_cities.errors import LostCitiesError
 from lost_cities.evaluation import Match, play_match
 from lost_cities.exploitability import SolvableGame, write_down
 from lost_cities.inference import Answerer, Weights
@@ -47,10 +48,14 @@ class Player:
         return policy
 
 
-@dataclass
-class _UnderWay:
+@dataclass(frozen=True)
+class Due:
+    """An evaluation: the strategy network after ``iteration`` against each opponent, ``games`` games."""
+
     iteration: int
     opponents: list[str]
+    games: int
+    weights: Weights
 
 
 class Evaluator:
@@ -58,13 +63,13 @@ class Evaluator:
 
     Asynchronously, matches are played by the workers while the trainer goes on; they arrive in a later row, with
     their iteration in ``eval/iteration``. The row before the next evaluation, and the last but one, wait for them,
-    so that no row has to hold two evaluations.
+    so that no row has to hold two evaluations. ``under_way`` is what a checkpoint must keep of it.
     """
 
     def __init__(self, config: Config, seed: int) -> None:
         self._config, self._seed = config, seed
         self._pool: WorkerPool | None = None
-        self._under_way: _UnderWay | None = None
+        self.under_way: Due | None = None
         self._player = Player(config)
         if config.evaluation.num_workers:
             self._pool = WorkerPool(_make_player, (config,), config.evaluation.num_workers, "evaluation")
@@ -86,17 +91,24 @@ class Evaluator:
         opponents, games = self.due(iteration)
         if not opponents:
             return row | self._arrived(wait=self._last_chance(iteration))
-        matches = [self._match(opponent, games, iteration) for opponent in opponents]
+        due = Due(iteration, opponents, games, weights)
         if self._pool is None:
             self._player(weights)
-            results = [self._player(match) for match in matches]
-            return row | _keys(iteration, opponents, results)
-        self._pool.broadcast(weights)
-        self._pool.submit(matches)
-        self._under_way = _UnderWay(iteration, opponents)
-        if self._config.evaluation.asynchronous and not self._last_chance(iteration):
-            return row
-        return row | self._arrived(wait=True)
+            return row | _keys(due, [self._player(match) for match in self._matches(due)])
+        self.start(due)
+        wait = not self._config.evaluation.asynchronous or self._last_chance(iteration)
+        return row | (self._arrived(wait=True) if wait else {})
+
+    def start(self, due: Due) -> None:
+        """Give an evaluation to the workers, in a resumed training again. :class:`LostCitiesError` without workers."""
+        if self._pool is None:
+            raise LostCitiesError(
+                f"evaluation.num_workers: found 0, expected at least 1: the evaluation of iteration {due.iteration} "
+                "was under way when the checkpoint was written"
+            )
+        self._pool.broadcast(due.weights)
+        self._pool.submit(self._matches(due))
+        self.under_way = due
 
     def _last_chance(self, iteration: int) -> bool:
         """Whether results that are under way must arrive in the row of ``iteration``."""
@@ -106,15 +118,18 @@ class Evaluator:
         if self._pool:
             self._pool.close()
 
-    def _match(self, opponent: str, games: int, iteration: int) -> Match:
+    def _matches(self, due: Due) -> list[Match]:
         settings = self._config.evaluation
-        return Match(opponent, games, settings.batch_size, settings.diagnostics, self._seed, iteration)
+        return [
+            Match(opponent, due.games, settings.batch_size, settings.diagnostics, self._seed, due.iteration)
+            for opponent in due.opponents
+        ]
 
     def _arrived(self, wait: bool) -> dict[str, Any]:
-        if self._under_way is None or self._pool is None or (not wait and self._pool.busy):
+        if self.under_way is None or self._pool is None or (not wait and self._pool.busy):
             return {}
-        under_way, self._under_way = self._under_way, None
-        return _keys(under_way.iteration, under_way.opponents, self._pool.results())
+        due, self.under_way = self.under_way, None
+        return _keys(due, self._pool.results())
 
     def _exploitability(self, iteration: int, weights: Weights) -> dict[str, Any]:
         every = self._config.evaluation.exploitability_every
@@ -126,9 +141,9 @@ class Evaluator:
         return {"eval/exploitability": exact, "eval/exploitability_seconds": time.perf_counter() - start}
 
 
-def _keys(iteration: int, opponents: list[str], results: list[Any]) -> dict[str, Any]:
-    row: dict[str, Any] = {"eval/iteration": iteration}
-    for opponent, result in zip(opponents, results, strict=True):
+def _keys(due: Due, results: list[Any]) -> dict[str, Any]:
+    row: dict[str, Any] = {"eval/iteration": due.iteration}
+    for opponent, result in zip(due.opponents, results, strict=True):
         row |= {f"eval/{opponent}/{name}": value for name, value in result.items()}
     return row
 

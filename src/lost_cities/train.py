@@ -35,9 +35,9 @@ def train(config: Config, out: Path, seed: int, resume: bool = False, report: Re
     """
     apply_run_settings(config.run)
     trainer = Trainer(config, seed)
-    missing_row: dict[str, Any] | None = None
+    missing_row, under_way = None, None
     if resume:
-        row = load_checkpoint(out / CHECKPOINT, trainer)
+        row, under_way = load_checkpoint(out / CHECKPOINT, trainer)
         if not take_up(out / METRICS, trainer.iteration):
             missing_row = row
     with (
@@ -47,6 +47,8 @@ def train(config: Config, out: Path, seed: int, resume: bool = False, report: Re
     ):
         if missing_row is not None:
             metrics.write(missing_row)
+        if under_way is not None:
+            evaluator.start(under_way)
         warm_up(config)
         while trainer.iteration < config.run.iterations:
             trainer.iteration += 1
@@ -92,7 +94,8 @@ def run_iteration(trainer: Trainer, crew: Crew, evaluator: Evaluator, checkpoint
     }
     saving = last or iteration % config.checkpoint.every == 0
     if saving:
-        save_checkpoint(checkpoint, trainer, {**row, "checkpoint_seconds": None, "iteration_seconds": None})
+        unknown_yet = {"checkpoint_seconds": None, "iteration_seconds": None}
+        save_checkpoint(checkpoint, trainer, {**row, **unknown_yet}, evaluator.under_way)
     end = trainer.now()
     return {**row, "checkpoint_seconds": end - evaluated if saving else 0.0, "iteration_seconds": end - start}
 

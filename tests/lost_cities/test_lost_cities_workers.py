@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from tiny_lost_cities import tiny_config
 
+from lost_cities.checkpoint import load_checkpoint, save_checkpoint
 from lost_cities.crew import Crew
 from lost_cities.errors import LostCitiesError, WorkerLostError
+from lost_cities.evaluator import Evaluator
 from lost_cities.inference import weights_of
 from lost_cities.train import train
 from lost_cities.trainer import Trainer
@@ -53,6 +55,30 @@ def test_an_error_of_a_worker_is_told_and_evaluation_may_run_beside(tmp_path):
     asynchronous, synchronous = (margins(tmp_path / name / "metrics.jsonl") for name in ("async", "sync"))
     assert asynchronous == synchronous
     assert set(synchronous) == {(2, "random"), (2, "noisy_safe"), (4, "random"), (4, "noisy_safe")}
+
+
+def test_an_evaluation_under_way_survives_a_resume(tmp_path):
+    """A checkpoint keeps the evaluation that has no result yet; the resumed training plays it and writes it."""
+    settings = ["evaluation.asynchronous=true", "evaluation.num_workers=1", "evaluation.eval_every=3"]
+    config = tiny_config(*settings, "run.iterations=9")
+    trainer, evaluator = Trainer(config, 5), Evaluator(config, 5)
+    trainer.iteration = 3
+    try:
+        assert evaluator.after(3, weights_of(trainer.strategy.network)) == {}
+        save_checkpoint(tmp_path / "checkpoint.pt", trainer, {"iteration": 3}, evaluator.under_way)
+        row, under_way = load_checkpoint(tmp_path / "checkpoint.pt", Trainer(config, 5))
+        assert row == {"iteration": 3}
+        first = evaluator.after(5, weights_of(trainer.strategy.network))
+        evaluator.start(under_way)
+        with pytest.raises(LostCitiesError, match="evaluation.num_workers: found 0, expected at least 1"):
+            Evaluator(tiny_config(), 5).start(under_way)
+        second = evaluator.after(5, weights_of(trainer.strategy.network))
+    finally:
+        evaluator.close()
+    assert first["eval/iteration"] == 3
+    assert {key: first[key] for key in first if "_seconds" not in key} == {
+        key: second[key] for key in second if "_seconds" not in key
+    }
 
 
 def margins(path) -> dict[tuple[int, str], float]:
