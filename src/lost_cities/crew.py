@@ -14,6 +14,7 @@ from lost_cities.inference import Answerer, Weights
 from lost_cities.kernels.lanes import Records
 from lost_cities.processes import WorkerPool
 from lost_cities.traversal import Counts, Harvest, Sampling, Traverser
+from lost_cities.warmup import warm_up
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,11 @@ class Crew:
     def process_ids(self) -> list[int]:
         return self._pool.process_ids if self._pool else []
 
+    def wait_ready(self) -> None:
+        """Wait until all workers have loaded what they need."""
+        if self._pool:
+            self._pool.wait_ready()
+
     def traverse(self, weights: list[Weights], seed: int, iteration: int) -> Harvest:
         """Walk the iteration's traversals with the given advantage networks.
 
@@ -122,4 +128,5 @@ def joined(harvests: list[Harvest]) -> Harvest:
 
 def _make_walker(config: Config) -> Walker:
     apply_run_settings(config.run)
+    warm_up(config)
     return Walker(config)

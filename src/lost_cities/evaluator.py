@@ -17,6 +17,7 @@ from lost_cities.exploitability import SolvableGame, write_down
 from lost_cities.inference import Answerer, Weights
 from lost_cities.kernels.matches import soft_max
 from lost_cities.processes import WorkerPool
+from lost_cities.warmup import warm_up
 
 
 class Player:
@@ -75,6 +76,11 @@ class Evaluator:
             self._pool = WorkerPool(_make_player, (config,), config.evaluation.num_workers, "evaluation")
         exact = config.evaluation.exploitability_every
         self._game = write_down(config.game.rules()) if exact else None
+
+    def wait_ready(self) -> None:
+        """Wait until all workers have loaded what they need."""
+        if self._pool:
+            self._pool.wait_ready()
 
     def due(self, iteration: int) -> tuple[list[str], int]:
         """Opponents and games of the evaluation after ``iteration``; no opponents when none is due."""
@@ -150,4 +156,5 @@ def _keys(due: Due, results: list[Any]) -> dict[str, Any]:
 
 def _make_player(config: Config) -> Player:
     apply_run_settings(config.run)
+    warm_up(config)
     return Player(config)

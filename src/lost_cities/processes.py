@@ -14,7 +14,7 @@ from typing import Any
 from lost_cities.errors import LostCitiesError, WorkerLostError
 
 Handler = Callable[[Any], Any]
-BROADCAST = -1
+BROADCAST, READY = -1, -2  # numbers of what is no job
 
 
 @dataclass
@@ -22,6 +22,7 @@ class _Worker:
     process: BaseProcess
     pipe: Connection
     job: int | None = None
+    ready: bool = False
 
 
 class WorkerPool:
@@ -48,6 +49,11 @@ class WorkerPool:
     @property
     def process_ids(self) -> list[int]:
         return [worker.process.pid or 0 for worker in self._workers]
+
+    def wait_ready(self) -> None:
+        """Wait until every worker has made its handler, so that no job pays for it."""
+        while not all(worker.ready for worker in self._workers):
+            self._take_in(timeout=None)
 
     def broadcast(self, job: Any) -> None:
         """Give ``job`` to every worker; its result is not kept."""
@@ -109,8 +115,11 @@ class WorkerPool:
                 self._lost(worker)
             if error is not None:
                 raise LostCitiesError(error)
-            worker.job = None
-            self._results[number] = result
+            if number == READY:
+                worker.ready = True
+            else:
+                worker.job = None
+                self._results[number] = result
         self._give_out()
 
     def _lost(self, worker: _Worker) -> None:
@@ -126,20 +135,19 @@ class WorkerPool:
 def _serve(pipe: Connection, make_handler: Callable[..., Handler], arguments: tuple[Any, ...]) -> None:
     """The life of a worker: jobs until the other end of the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+    number, job = READY, None
     handle: Handler | None = None
     while True:
         try:
+            if handle is None:
+                handle, result, error = make_handler(*arguments), None, None
+            else:
+                result, error = handle(job), None
+        except LostCitiesError as complaint:
+            result, error = None, str(complaint)
+        try:
+            if number != BROADCAST or error is not None:
+                pipe.send((number, error, result))
             number, job = pipe.recv()
         except (EOFError, OSError):
             return
-        try:
-            if handle is None:
-                handle = make_handler(*arguments)
-            result, error = handle(job), None
-        except LostCitiesError as complaint:
-            result, error = None, str(complaint)
-        if number != BROADCAST or error is not None:
-            try:
-                pipe.send((number, error, result))
-            except OSError:
-                return

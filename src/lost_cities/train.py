@@ -50,6 +50,8 @@ def train(config: Config, out: Path, seed: int, resume: bool = False, report: Re
         if under_way is not None:
             evaluator.start(under_way)
         warm_up(config)
+        crew.wait_ready()
+        evaluator.wait_ready()
         while trainer.iteration < config.run.iterations:
             trainer.iteration += 1
             try:

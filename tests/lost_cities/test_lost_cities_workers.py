@@ -70,7 +70,7 @@ def test_an_evaluation_under_way_survives_a_resume(tmp_path):
         assert row == {"iteration": 3}
         first = evaluator.after(5, weights_of(trainer.strategy.network))
         evaluator.start(under_way)
-        with pytest.raises(LostCitiesError, match="evaluation.num_workers: found 0, expected at least 1"):
+        with pytest.raises(LostCitiesError, match=r"evaluation\.num_workers: found 0, expected at least 1"):
             Evaluator(tiny_config(), 5).start(under_way)
         second = evaluator.after(5, weights_of(trainer.strategy.network))
     finally:
