@@ -66,11 +66,14 @@ class Network(Section):
 class Traversal(Section):
     traversals_per_player: Count = 280
     sampling: Literal["outcome", "external"] = Field(
-        default="outcome", description="external tries every action of the traverser: for small games only"
+        default="outcome", description="one action of the traverser explores, or every one is tried"
     )
     epsilon: float = Field(default=0.05, gt=0, le=1, description="exploration of outcome sampling")
     explored_share: float = Field(
-        default=1.0, gt=0, le=1, description="outcome sampling: share of decisions that explore and are learned from"
+        default=1.0,
+        gt=0,
+        le=1,
+        description="share of the traverser's decisions to learn from; external: small, or 1 in small games",
     )
     baseline: Literal["none", "score"] = Field(
         default="score", description="outcome sampling: control variate, none or the present difference of the scores"

@@ -24,6 +24,7 @@ OUTCOME = Sampling("outcome", 0.2, True, 5.0, 10_000)
 OUTCOME_PLAIN = Sampling("outcome", 0.2, False, 5.0, 10_000)
 OUTCOME_SPARSE = Sampling("outcome", 0.5, True, 5.0, 10_000, 0.3)
 EXTERNAL = Sampling("external", 0.2, False, 5.0, 10_000)
+EXTERNAL_SPARSE = Sampling("external", 0.2, False, 5.0, 10_000, 0.4)
 
 
 def row_by_row(rules: Rules):
@@ -60,7 +61,7 @@ def test_regret_matching_of_an_untrained_network_is_uniform():
     assert out == pytest.approx([1 / 3, 1 / 3, 0, 1 / 3])
 
 
-@pytest.mark.parametrize("sampling", [OUTCOME, OUTCOME_SPARSE, EXTERNAL])
+@pytest.mark.parametrize("sampling", [OUTCOME, OUTCOME_SPARSE, EXTERNAL, EXTERNAL_SPARSE])
 @pytest.mark.parametrize("width", [5, 64])
 def test_batched_traversals_equal_single_ones(sampling, width):
     """With the same random numbers and answers every record and count is the same, in one range or in chunks."""
@@ -142,7 +143,7 @@ def exact_advantages(game: SolvableGame, player: int, level: int) -> dict[bytes,
     return {game.inputs[i].tobytes(): sign * gains[i] / weights[i] for i in gains}
 
 
-@pytest.mark.parametrize("sampling", [OUTCOME, OUTCOME_PLAIN, OUTCOME_SPARSE, EXTERNAL])
+@pytest.mark.parametrize("sampling", [OUTCOME, OUTCOME_PLAIN, OUTCOME_SPARSE, EXTERNAL, EXTERNAL_SPARSE])
 @pytest.mark.parametrize(("player", "level"), [(0, 0), (1, 2)])
 def test_sampled_advantages_are_unbiased(sampling, player, level):
     """Under uniform play the mean of sampled advantages is the exact advantage of the written-down game."""

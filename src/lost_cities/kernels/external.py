@@ -2,6 +2,10 @@
 
 The walk goes depth first with a stack of its own: a decision of the traverser is a frame that keeps the game and
 the values of the actions already tried. Advantages are the values of the actions minus that of the strategy.
+
+In a long game that would never end. With a share below 1, a decision of the traverser is tried out by lot and
+never below another one that is; at all others the strategy is played. A record then rests on one continuation of
+each action, all dealt the same cards, and remains unbiased, because the lot does not depend on the game.
 """
 
 from __future__ import annotations
@@ -19,11 +23,13 @@ from lost_cities.kernels.lanes import (
     NODES,
     STRATEGY,
     TOO_LONG,
+    UNEXPLORED,
     count_ending,
     final_value,
     start_lane,
     to_decision,
 )
+from lost_cities.kernels.random import uniform
 from lost_cities.kernels.regret import regret_matching, sample
 from lost_cities.rules import Rules
 
@@ -49,9 +55,9 @@ def resume_external(rules, lanes, frames, records, filled, advantages, settings,
     """Go on in every waiting lane with the network's answers, up to its next decision or next traversal.
 
     ``advantages``: float32, row i answers record ``filled + i``. ``settings``: those of
-    :func:`lost_cities.kernels.outcome.resume_outcome`, of which points per unit and most decisions apply.
+    :func:`lost_cities.kernels.outcome.resume_outcome`, of which epsilon and the baseline do not apply.
     """
-    unit, most = settings[1], settings[3]
+    _, unit, _, most, share = settings
     policy = np.empty(rules.actions)
     legal = np.empty(rules.actions, np.uint8)
     for lane in range(lanes.rows.shape[0]):
@@ -65,6 +71,9 @@ def resume_external(rules, lanes, frames, records, filled, advantages, settings,
             lanes.counts[TOO_LONG] += 1
         if records.kind[record] == STRATEGY:
             records.targets[record, :] = policy
+            action = sample(policy, lanes.streams, lane)
+        elif share < 1.0 and (lanes.depth[lane] > 0 or uniform(lanes.streams, lane) >= share):
+            records.kind[record] = UNEXPLORED
             action = sample(policy, lanes.streams, lane)
         else:
             depth = lanes.depth[lane]
