@@ -1,0 +1,140 @@
+"""The command line: ``python -m lost_cities COMMAND``. Bad input is one sentence and exit code 2."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from lost_cities.config import load_config
+from lost_cities.errors import LostCitiesError, NonFiniteTrainingError, WorkerLostError
+from lost_cities.files import check_writable, write_json
+
+EXIT_BAD_INPUT = 2
+EXIT_NOT_FINITE = 3
+EXIT_WORKER_LOST = 4
+EXIT_CODES = {
+    LostCitiesError: EXIT_BAD_INPUT,
+    NonFiniteTrainingError: EXIT_NOT_FINITE,
+    WorkerLostError: EXIT_WORKER_LOST,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = build_parser().parse_args(arguments)
+    try:
+        command: Callable[[argparse.Namespace], None] = options.command
+        command(options)
+    except tuple(EXIT_CODES) as error:
+        print(f"lost_cities: error: {error}", file=sys.stderr)
+        return EXIT_CODES[type(error)]
+    return 0
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="lost_cities", description="Deep CFR training of the game of Lost Cities.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    train = _command(commands, "train", _train, "train from scratch or go on with --resume")
+    train.add_argument("--out", type=Path, required=True, help="folder of metrics.jsonl and checkpoint.pt")
+    train.add_argument("--seed", type=_seed, default=0, help="default: 0")
+    train.add_argument("--resume", action="store_true", help="continue the training in --out")
+
+    forward = _command(commands, "forward", _forward, "time calls of the network at several batch sizes")
+    sizes = [1, 4, 16, 64, 256, 1024]
+    forward.add_argument("--batch-sizes", type=_sizes, default=sizes, help="default: 1,4,16,64,256,1024")
+    forward.add_argument("--warm-up", type=_positive, default=10, help="untimed calls per batch size (default: 10)")
+    forward.add_argument("--calls", type=_positive, default=1000, help="timed calls per batch size (default: 1000)")
+    forward.add_argument("--out", type=Path, required=True, help="file to write (JSON)")
+
+    engine = _command(commands, "engine", _engine, "time the engine alone, CPU time of one thread")
+    engine.add_argument("--games", type=_positive, default=2000, help="per repeat (default: 2000)")
+    engine.add_argument("--out", type=Path, required=True, help="file to write (JSON)")
+
+    strength = commands.add_parser("strength", help="strength against each opponent before and after training")
+    strength.set_defaults(command=_strength)
+    strength.add_argument("--checkpoint", type=Path, required=True, help="checkpoint.pt of a training")
+    strength.add_argument("--games", type=_positive, default=400, help="per opponent (default: 400)")
+    strength.add_argument("--seed", type=_seed, default=0, help="of the deals (default: 0)")
+    strength.add_argument("--out", type=Path, help="file to write too (JSON)")
+    return parser
+
+
+def _command(
+    commands: Any, name: str, function: Callable[[argparse.Namespace], None], help_text: str
+) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=help_text, description=help_text)
+    parser.set_defaults(command=function)
+    parser.add_argument("--config", type=Path, help="YAML file; the defaults without one")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="change one key; may be repeated"
+    )
+    return parser
+
+
+def _seed(text: str) -> int:
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected a whole number of at least 0")
+    return int(text)
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected a whole number of at least 1")
+    return int(text)
+
+
+def _sizes(text: str) -> list[int]:
+    return [_positive(part) for part in text.split(",")]
+
+
+def _train(options: argparse.Namespace) -> None:
+    config = load_config(options.config, options.set)
+    from lost_cities.train import train  # torch takes a second to import; bad input is told before it
+
+    def report(row: dict[str, Any]) -> None:
+        print(
+            f"iteration {row['iteration']}/{config.run.iterations}  {row['iteration_seconds']:.2f} s  "
+            f"traversal {row['traversal_seconds']:.2f} s  {row['traversal/nodes_per_second']:,.0f} nodes/s",
+            flush=True,
+        )
+
+    train(config, options.out, options.seed, options.resume, report)
+
+
+def _forward(options: argparse.Namespace) -> None:
+    config = load_config(options.config, options.set)
+    check_writable(options.out)
+    from lost_cities.forward import forward_sweep
+
+    result = forward_sweep(config, options.batch_sizes, options.warm_up, options.calls)
+    write_json(options.out, result)
+    for row in result["rows"]:
+        print(
+            f"batch {row['batch_size']:5d}: {row['microseconds_per_call']:10.1f} us per call "
+            f"{row['microseconds_per_state']:9.2f} us per state  {row['speed_up']:6.2f} x"
+        )
+
+
+def _engine(options: argparse.Namespace) -> None:
+    config = load_config(options.config, options.set)
+    check_writable(options.out)
+    from lost_cities.engine_alone import engine_alone
+
+    result = engine_alone(config.game.rules(), options.games)
+    write_json(options.out, result)
+    for rate in result["rates"]:
+        print(f"{rate['name']}: {rate['value']:,.0f} {rate['unit']}")
+
+
+def _strength(options: argparse.Namespace) -> None:
+    if options.out:
+        check_writable(options.out)
+    from lost_cities.strength import strength, strength_table
+
+    result = strength(options.checkpoint, options.games, options.seed)
+    if options.out:
+        write_json(options.out, result)
+    print(strength_table(result))

@@ -1,0 +1,153 @@
+"""Worker processes that live as long as the training; the death of one is an error, never a hang."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+from lost_cities.errors import LostCitiesError, WorkerLostError
+
+Handler = Callable[[Any], Any]
+BROADCAST, READY = -1, -2  # numbers of what is no job
+
+
+@dataclass
+class _Worker:
+    process: BaseProcess
+    pipe: Connection
+    job: int | None = None
+    ready: bool = False
+
+
+class WorkerPool:
+    """``count`` processes, each with a handler made by ``make_handler(*arguments)`` in the process itself.
+
+    Jobs are given out in order to whoever is free. A handler's :class:`LostCitiesError` is raised here; any other
+    end of a worker raises :class:`WorkerLostError`.
+    """
+
+    def __init__(self, make_handler: Callable[..., Handler], arguments: tuple[Any, ...], count: int, what: str) -> None:
+        context = multiprocessing.get_context("spawn")  # forking a process with torch's threads can hang
+        self._what = what
+        self._workers: list[_Worker] = []
+        self._waiting: deque[tuple[int, Any]] = deque()
+        self._results: dict[int, Any] = {}
+        self._submitted = 0
+        for _ in range(count):
+            ours, theirs = context.Pipe()
+            process = context.Process(target=_serve, args=(theirs, make_handler, arguments), daemon=True)
+            process.start()
+            theirs.close()
+            self._workers.append(_Worker(process, ours))
+
+    @property
+    def process_ids(self) -> list[int]:
+        return [worker.process.pid or 0 for worker in self._workers]
+
+    def wait_ready(self) -> None:
+        """Wait until every worker has made its handler, so that no job pays for it."""
+        while not all(worker.ready for worker in self._workers):
+            self._take_in(timeout=None)
+
+    def broadcast(self, job: Any) -> None:
+        """Give ``job`` to every worker; its result is not kept."""
+        for worker in self._workers:
+            self._send(worker, BROADCAST, job)
+
+    def submit(self, jobs: Iterable[Any]) -> None:
+        """Add jobs to those under way. Returns at once."""
+        for job in jobs:
+            self._waiting.append((self._submitted, job))
+            self._submitted += 1
+        self._give_out()
+
+    @property
+    def busy(self) -> bool:
+        """Whether submitted jobs are unfinished; takes in what has finished, without waiting."""
+        self._take_in(timeout=0)
+        return len(self._results) < self._submitted
+
+    def results(self) -> list[Any]:
+        """Wait for all submitted jobs; their results in order of submission."""
+        while len(self._results) < self._submitted:
+            self._take_in(timeout=None)
+        ordered = [self._results[number] for number in range(self._submitted)]
+        self._results.clear()
+        self._submitted = 0
+        return ordered
+
+    def close(self) -> None:
+        """End the workers."""
+        for worker in self._workers:
+            worker.pipe.close()
+        for worker in self._workers:
+            worker.process.join(timeout=2)
+            if worker.process.is_alive():
+                worker.process.terminate()
+                worker.process.join()
+        self._workers.clear()
+
+    def _give_out(self) -> None:
+        for worker in self._workers:
+            if worker.job is None and self._waiting:
+                worker.job, job = self._waiting.popleft()
+                self._send(worker, worker.job, job)
+
+    def _send(self, worker: _Worker, number: int, job: Any) -> None:
+        try:
+            worker.pipe.send((number, job))
+        except OSError:
+            self._lost(worker)
+
+    def _take_in(self, timeout: float | None) -> None:
+        pipes = {worker.pipe: worker for worker in self._workers}
+        for ready in wait(list(pipes), timeout):  # a dead worker's pipe is ready too, and then at its end
+            worker = pipes[ready]  # type: ignore[index]
+            try:
+                number, error, result = worker.pipe.recv()
+            except (EOFError, OSError):
+                self._lost(worker)
+            if error is not None:
+                raise LostCitiesError(error)
+            if number == READY:
+                worker.ready = True
+            else:
+                worker.job = None
+                self._results[number] = result
+        self._give_out()
+
+    def _lost(self, worker: _Worker) -> None:
+        worker.process.join(timeout=5)
+        code = worker.process.exitcode
+        how = f"signal {signal.Signals(-code).name}" if code is not None and code < 0 else f"exit code {code}"
+        raise WorkerLostError(
+            f"{self._what} worker (process {worker.process.pid}) ended with {how} before its work was done; "
+            "nothing of this iteration was kept, --resume goes on from the last checkpoint"
+        )
+
+
+def _serve(pipe: Connection, make_handler: Callable[..., Handler], arguments: tuple[Any, ...]) -> None:
+    """The life of a worker: jobs until the other end of the pipe is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+    number, job = READY, None
+    handle: Handler | None = None
+    while True:
+        try:
+            if handle is None:
+                handle, result, error = make_handler(*arguments), None, None
+            else:
+                result, error = handle(job), None
+        except LostCitiesError as complaint:
+            result, error = None, str(complaint)
+        try:
+            if number != BROADCAST or error is not None:
+                pipe.send((number, error, result))
+            number, job = pipe.recv()
+        except (EOFError, OSError):
+            return
