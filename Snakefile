@@ -26,6 +26,7 @@ rule all:
         [one.files() for one in STUDIES.values()],
         [one.plan_files() for one in STUDIES.values()],
         [one.registered_file for one in STUDIES.values()],
+        [pages(name) for name in STUDIES],
 
 
 onstart:

@@ -14,6 +14,7 @@ from tachograph.files import canonical_json, parse_json
 from tachograph.models import Configuration
 from tachograph.study.loading import load_configuration
 
+CONFIGURATION_FILE = Path("config/config.yaml")
 CONFIGURATION_VARIABLE = "TACHOGRAPH_CONFIGURATION"  # the Snakefile's merged configuration, as JSON
 FORCED_VARIABLE = "TACHOGRAPH_FORCED"  # what -f, -F and -R name, as a JSON list
 
@@ -39,11 +40,12 @@ def configuration() -> Configuration:
     given = os.environ.get(CONFIGURATION_VARIABLE)
     if given:
         return load_configuration(parse_json(given), CONFIGURATION_VARIABLE)
-    path = Path("config/config.yaml")
+    path = CONFIGURATION_FILE
     try:
         value = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, yaml.YAMLError) as error:
-        raise TachographError(f"{path}: cannot be read: {error}") from None
+        hint = "" if path.exists() else "; this is to be started in the folder of the Snakefile"
+        raise TachographError(f"{path}: cannot be read: {error}{hint}") from None
     if not isinstance(value, dict):
         raise TachographError(f"{path}: found {type(value).__name__}, expected keys and values")
     return load_configuration(value, str(path))

@@ -91,6 +91,14 @@ def figure_files(wildcards):
     return [f"results/{wildcards.study}/figures/{name}.{kind}" for name in names for kind in ("svg", "png")]
 
 
+def pages(study):
+    """Tables, figures and facts of a study: listed in rule all, so that one that was removed is made again."""
+    one = STUDIES[study]
+    tables = [f"tables/{name}.csv" for name in table_names(one.study, one.trainer)]
+    figures = [f"figures/{name}.{kind}" for name in figure_names(one.study, one.trainer) for kind in ("svg", "png")]
+    return [f"results/{study}/{name}" for name in ["machine.json", "preflight.json", *tables, *figures]]
+
+
 OWN_CODE = code_fingerprint(Code(modules=["tachograph"]), ROOT, "Snakefile")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tachograph.analysis.sealed import SealedStudy
+from tachograph.analysis.sealed import SealedStudy, intact
 from tachograph.evidence.ingest import DEVIATIONS
 
 FOREIGN_CPUS = 0.1  # processors; more work of other programs than this is told
@@ -62,6 +62,13 @@ def _attempts(sealed: SealedStudy) -> Iterator[dict[str, Any]]:
                     when=AFTER if one.discarded["known"] else BEFORE,
                     effect="another attempt may count in its place; both are listed among the attempts",
                 )
+                if not intact(sealed.folder, one):
+                    yield _entry(
+                        "damaged",
+                        f"a file of {name} is no longer as it was sealed",
+                        run=key,
+                        effect="it is left out of the record, and no headline with the first valid attempts is given",
+                    )
             elif one.status is None:
                 yield _entry("unfinished", f"{name} has no end in the ledger", run=key, effect="it does not count")
             elif one.validity != "valid":

@@ -88,10 +88,22 @@ def read_sealed(folder: StudyFolder) -> SealedStudy:
     return SealedStudy(folder, registration, study, trainer, planned, state, read_json(folder.machine), runs)
 
 
+def intact(folder: StudyFolder, attempt: Attempt) -> bool:
+    """Whether what an attempt recorded, its run.json and its result, is still as it was sealed."""
+    place = folder.path / attempt.folder
+    if RUN not in attempt.files:
+        return True  # it was killed before it could record anything
+    if damage(place / RUN, attempt.files[RUN], whole=True):
+        return False
+    result = read_json(place / RUN)["result"]
+    return result not in attempt.files or not damage(place / result, attempt.files[result], whole=True)
+
+
 def with_first_attempts(sealed: SealedStudy) -> SealedStudy | None:
     """The study as it would be had nothing been discarded: the first valid attempt of each run, by the same plan.
 
-    None if those are the attempts that count anyway.
+    None if those are the attempts that count anyway, or if one that was discarded is no longer as it was sealed
+    (which is among the deviations).
     """
     first = {}
     for run in sealed.planned:
@@ -100,6 +112,8 @@ def with_first_attempts(sealed: SealedStudy) -> SealedStudy | None:
         if attempt:
             first[run.key] = (run, attempt)
     if all(key in sealed.runs and sealed.runs[key].attempt is attempt for key, (_, attempt) in first.items()):
+        return None
+    if not all(intact(sealed.folder, attempt) for _, attempt in first.values()):
         return None
     runs = {key: _read_run(run, attempt, sealed.folder, sealed.trainer) for key, (run, attempt) in first.items()}
     return replace(sealed, runs=runs)

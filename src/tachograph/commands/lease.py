@@ -15,6 +15,7 @@ from tachograph.lease.acquire import acquire
 from tachograph.lease.holders import UNSEEN, find_holders, is_locked
 from tachograph.lease.lockfile import DEFAULT_PARENT, check_regular, default_lease_folder, lock_path
 from tachograph.lease.processes import printable
+from tachograph.scripting import CONFIGURATION_FILE, configuration
 
 MAX_WAIT_SECONDS = 3600.0
 MAX_HOLD_SECONDS = 1800.0
@@ -30,13 +31,14 @@ def add_parser(subparsers: Any) -> None:
         "it. Exit code: that of COMMAND; 128 + signal; 124 at the hold limit; 75 if the device stayed taken.",
     )
     parser.add_argument("--device", help="auto (default), cpu or cuda:N")
-    parser.add_argument("--folder", type=Path, help="lease folder, if the studies use another than the default")
+    parser.add_argument(
+        "--folder", type=Path, help="lease folder (default: that of config/config.yaml, where there is one)"
+    )
     parser.add_argument(
         "--max-wait",
         type=_seconds,
-        default=MAX_WAIT_SECONDS,
         metavar="S",
-        help="seconds (default %(default)g)",
+        help=f"seconds (default: that of config/config.yaml, where there is one, else {MAX_WAIT_SECONDS:g})",
     )
     parser.add_argument(
         "--max-hold",
@@ -53,21 +55,33 @@ def add_parser(subparsers: Any) -> None:
 def main(args: argparse.Namespace) -> int:
     """Run ``tachograph lease`` with parsed arguments; returns the exit code."""
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
+    folder, max_wait = _as_the_studies_here(args.folder, args.max_wait)
     if args.status:
         if command:
             raise TachographError(f"lease --status runs no command, found {command[0]!r}")
-        print(status_table(args.device, args.folder))
+        print(status_table(args.device, folder))
         return 0
     if not command:
         raise TachographError("lease: no command given, expected `tachograph lease -- COMMAND …` or --status")
     device = resolve_device(args.device or "auto")
-    with acquire(device, args.folder, max_wait_s=args.max_wait, max_hold_s=args.max_hold) as lease:
+    with acquire(device, folder, max_wait_s=max_wait, max_hold_s=args.max_hold) as lease:
         outcome = supervise(command, lease=lease, log_path=None, max_hold_s=args.max_hold, stdin=None)
     if outcome.status not in ("finished", "failed"):
         print(f"tachograph: {command[0]}: {outcome.reason}", file=sys.stderr)
     if outcome.survivors_killed:
         print(f"tachograph: {outcome.survivors_killed} process(es) left behind were killed", file=sys.stderr)
     return outcome.shell_code
+
+
+def _as_the_studies_here(folder: Path | None, max_wait: float | None) -> tuple[Path | None, float]:
+    """Lease folder and patience: as given, else those of the configuration in this folder, else the defaults."""
+    if CONFIGURATION_FILE.exists():
+        settings = configuration()
+        if folder is None and settings.lease_folder:
+            folder = Path(settings.lease_folder)
+        if max_wait is None:
+            max_wait = settings.max_wait_minutes * 60.0
+    return folder, MAX_WAIT_SECONDS if max_wait is None else max_wait
 
 
 def status_table(device: str | None, folder: Path | None) -> str:

@@ -7,6 +7,7 @@ import argparse
 from tachograph.errors import TachographError
 from tachograph.execution.attempt import RUN
 from tachograph.files import publish_copy, read_json
+from tachograph.record.manifest import manifest_findings
 from tachograph.study.integrity import damage, damaged_files
 from tachograph.study.layout import StudyFolder
 from tachograph.study.opening import RESULTS
@@ -57,8 +58,10 @@ def restore(folder: StudyFolder, state: StudyState) -> list[str]:
     written = state.last("record_written", "record_set_aside")
     if written and written["event"] == "record_written":
         wrong = damage(folder.record / "SHA256SUMS", written["manifest_sha256"])
+        if not wrong:
+            wrong = "; ".join(manifest_findings(folder.record)) or None
         if wrong:
-            set_record_aside(folder, f"its manifest was damaged: {wrong}")
+            set_record_aside(folder, f"it was damaged: {wrong}")
             done.append(f"{folder.record}: set aside, {wrong}; the next snakemake writes a new record")
     return done
 

@@ -6,6 +6,7 @@ import argparse
 
 from tachograph.errors import TachographError
 from tachograph.scripting import configuration
+from tachograph.study.integrity import damaged_files
 from tachograph.study.layout import StudyFolder
 from tachograph.study.opening import RESULTS
 from tachograph.study.registration import current_study, read_registration
@@ -29,5 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"Study `{name}` was never executed here; `tachograph plan {name}` shows what it would do.\n")
             continue
         study, _, planned = current_study(registration)
-        print(status_page(study.title, folder, planned, read_state(folder)))
+        state = read_state(folder)
+        print(status_page(study.title, folder, planned, state))
+        for path, wrong, way_on in damaged_files(folder, state):
+            print(f"**Damaged**: {path}: {wrong}; the way on: {way_on}\n")
     return 0

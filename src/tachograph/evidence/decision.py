@@ -40,7 +40,7 @@ def curve_verdict(
     if not gates_ok:
         return CurveJudgement(CurveVerdict.INVALID, "a run did not pass its gates")
     if identical:
-        return CurveJudgement(CurveVerdict.IDENTICAL, "runs with the same seed are byte-identical")
+        return CurveJudgement(CurveVerdict.IDENTICAL, "runs with the same seed are identical in the compared columns")
     d, e = difference.result, equivalence.result
     if d is None:
         return CurveJudgement(CurveVerdict.NO_VERDICT, difference.reason or "test D was not computed")

@@ -9,11 +9,12 @@ from typing import Any
 from tachograph.errors import TachographError
 from tachograph.evidence.gates import Ended, Expected
 from tachograph.evidence.gates import judge as judge_history
-from tachograph.evidence.history import Counter, HistorySpec, read_history
+from tachograph.evidence.history import Counter, History, HistorySpec, read_history
 from tachograph.files import read_json
 from tachograph.models.trainer import HistoryFile, Trainer
 from tachograph.study.planning import PlannedRun
 
+CLOCK_SLACK = 0.01  # two clocks of a trainer may be read a moment apart
 SINGLE_FILE_SCHEMAS = {"profile": ("profile/1", "component/1"), "parity": ("parity/1",)}
 
 
@@ -79,7 +80,25 @@ def _judge_history(planned: PlannedRun, trainer: Trainer, result: Path) -> Judge
         "findings": [{"kind": f.kind, "line": f.line, "sentence": f.sentence} for f in history.findings],
     }
     checks = [{"name": check.name, "ok": check.ok, "detail": check.detail} for check in judged.checks]
+    inside = _stage_inside(history, trainer.history)
+    checks.append(inside)
+    if judged.valid and not inside["ok"]:
+        return Judgement("invalid", inside["detail"], checks, ingest)
     return Judgement("valid" if judged.valid else "invalid", judged.reason, checks, ingest)
+
+
+def _stage_inside(history: History, described: HistoryFile) -> dict[str, Any]:
+    """The stage is part of its iteration: where it lasts longer, a column holds something else."""
+    stage, whole = history.durations[described.stage.name], history.durations["iteration"]
+    longer = stage > whole * (1 + CLOCK_SLACK)
+    detail = f"{described.stage.name} lies within its iteration"
+    if longer.any():
+        line = int(history.line[int(longer.argmax())])
+        detail = (
+            f"{described.stage.column} is longer than {described.iteration_seconds} in {int(longer.sum())} rows, "
+            f"first in line {line}"
+        )
+    return {"name": "stage", "ok": not longer.any(), "detail": detail}
 
 
 def _judge_single(planned: PlannedRun, result: Path) -> Judgement:

@@ -10,6 +10,13 @@ from pydantic import Field, model_validator
 from tachograph.models.base import Identifier, Model, Scalar, Text
 
 PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_]*)\}")
+# Without these a command would make the same run whatever the study says.
+REQUIRED_PLACEHOLDERS = {
+    "command": ("seed", "iterations", "out"),
+    "profile": ("out", "steps"),
+    "component": ("out",),
+    "parity": ("out",),
+}
 BUILT_IN_PLACEHOLDERS = frozenset({"python", "seed", "iterations", "out", "device", "threads", "steps", "arms"})
 
 
@@ -121,6 +128,11 @@ class Trainer(Model):
     @model_validator(mode="after")
     def _known_placeholders(self) -> Trainer:
         known = BUILT_IN_PLACEHOLDERS | set(self.settings)
+        for key, needed in REQUIRED_PLACEHOLDERS.items():
+            text = " ".join(getattr(self, key) or [])
+            for name in needed:
+                if text and f"{{{name}}}" not in text:
+                    raise ValueError(f"{key}: found no {{{name}}}, expected the command to be told")
         for key in ("command", "profile", "component", "parity"):
             for part in getattr(self, key) or []:
                 for name in PLACEHOLDER.findall(part):

@@ -14,6 +14,7 @@ from tachograph.execution.attempt import RUN
 from tachograph.files import read_json
 from tachograph.models import Study, Trainer
 from tachograph.study.gitstate import git_state
+from tachograph.study.integrity import damage
 from tachograph.study.layout import StudyFolder
 from tachograph.study.ledger import utc_now
 
@@ -73,16 +74,17 @@ def sealed_files(folder: StudyFolder, attempts: list[dict[str, Any]]) -> tuple[l
     """Paths of attempt files that go into a record, and the files that stay outside with hash, size and reason.
 
     Inside: each attempt's run.json and its result (history, profile, …). The trainer's own log may hold anything,
-    and checkpoints are large: they are named by their hashes.
+    and checkpoints are large: they are named by their hashes, as is a file that is no longer as it was sealed.
     """
     inside: list[str] = []
     outside: list[dict[str, Any]] = []
     for one in attempts:
         place = f"attempts/{one['run']}/{one['attempt']:03d}"
-        result = read_json(folder.path / place / RUN)["result"] if RUN in one["files"] else None
+        sound = {file for file, sha in one["files"].items() if not damage(folder.path / place / file, sha, whole=True)}
+        result = read_json(folder.path / place / RUN)["result"] if RUN in sound else None
         for file, sha in one["files"].items():
             path = folder.path / place / file
-            if file in (RUN, result):
+            if file in sound and file in (RUN, result):
                 inside.append(f"{place}/{file}")
             else:
                 size = path.stat().st_size if path.is_file() else None

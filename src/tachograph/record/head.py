@@ -6,6 +6,7 @@ import shlex
 from typing import Any
 
 from tachograph.record.markdown import UNKNOWN, code, significant, table, text
+from tachograph.study.status import execution_command
 
 Record = dict[str, Any]
 GIB = 1024.0**3
@@ -182,7 +183,7 @@ def commands(record: Record) -> str:
         "The study as a whole:",
         "",
         "```",
-        f"snakemake --cores {record['registration']['threads']} --resources gpu=1",
+        execution_command(record["study"]["name"], str(record["registration"]["threads"])),
         "```",
         "",
         "Its runs, in registered order:",

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tachograph.errors import TachographError
 from tachograph.files import sha256_file
+from tachograph.record.manifest import manifest_findings
 from tachograph.study.layout import StudyFolder
 from tachograph.study.state import StudyState
 
@@ -56,6 +57,7 @@ def damaged_files(folder: StudyFolder, state: StudyState, *, whole: bool = False
                 discard = f"restore it from a backup, or: {discard_command(name, key)}"
                 for file, sha in attempt.files.items():
                     check(folder.path / attempt.folder / file, sha, discard)
+    _check_against_ledger(folder, state, found)
     for key, event in state.published.items():
         if key in state.requested:
             continue
@@ -63,8 +65,32 @@ def damaged_files(folder: StudyFolder, state: StudyState, *, whole: bool = False
             check(folder.path / file, sha, f"tachograph restore {name}, or: {discard_command(name, key)}")
     written = state.last("record_written", "record_set_aside")
     if written and written["event"] == "record_written":
+        before = len(found)
         check(folder.record / "SHA256SUMS", written["manifest_sha256"], f"tachograph restore {name}")
+        if len(found) == before:
+            _check_record(folder, found)
     return found
+
+
+def _check_against_ledger(folder: StudyFolder, state: StudyState, found: list[tuple[Path, str, str]]) -> None:
+    """Results of which the ledger knows nothing: its last lines, or all of it, were removed."""
+    copy = f"bring it back from a backup or a record: cp {folder.path}/record/ledger/ledger.jsonl {folder.ledger}"
+    there = [path for path in (folder.attempts, folder.record, folder.records) if path.is_dir() and any(path.iterdir())]
+    if there and not state.events:
+        found.append((folder.ledger, f"it is gone or empty, but {there[0]} is there", copy))
+        return
+    for place in sorted(folder.attempts.glob("*/[0-9]*")):
+        if not any(attempt.number == int(place.name) for attempt in state.attempts.get(place.parent.name, [])):
+            found.append((folder.ledger, f"it does not tell of {place}", copy))
+    written = state.last("record_written", "record_set_aside")
+    if folder.record_seal.exists() and (written is None or written["event"] != "record_written"):
+        found.append((folder.ledger, f"it does not tell of the record that {folder.record_seal} seals", copy))
+
+
+def _check_record(folder: StudyFolder, found: list[tuple[Path, str, str]]) -> None:
+    """Every file of the standing record against its manifest."""
+    way_on = f"tachograph restore {folder.path.name} sets the record aside, the next snakemake writes a new one"
+    found += [(folder.record, sentence, way_on) for sentence in manifest_findings(folder.record)]
 
 
 def refuse_damage(folder: StudyFolder, state: StudyState) -> None:

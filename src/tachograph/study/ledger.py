@@ -33,6 +33,7 @@ class Ledger:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self._locked() as descriptor:
             lines = self._lines(descriptor)
+            os.ftruncate(descriptor, sum(map(len, lines)))
             entry = {"event": event, "at": utc_now(), "previous": _hash(lines[-1]) if lines else GENESIS, **values}
             line = canonical_json(entry).encode() + b"\n"
             before = os.fstat(descriptor).st_size
@@ -52,7 +53,7 @@ class Ledger:
             return []
         entries = []
         previous = GENESIS
-        for number, line in enumerate(self.path.read_bytes().splitlines(keepends=True), start=1):
+        for number, line in enumerate(_whole_lines(self.path.read_bytes()), start=1):
             entry = self._parse(line, number)
             if entry.get("previous") != previous:
                 raise TachographError(
@@ -66,8 +67,8 @@ class Ledger:
     def _parse(self, line: bytes, number: int) -> dict[str, Any]:
         try:
             entry = parse_json(line)
-            if not line.endswith(b"\n") or not isinstance(entry, dict) or "event" not in entry:
-                raise ValueError("not a whole event")
+            if not isinstance(entry, dict) or "event" not in entry:
+                raise ValueError("not an event")
         except ValueError as error:
             raise TachographError(f"{self.path}: line {number}: damaged: {error}") from None
         return entry
@@ -85,7 +86,12 @@ class Ledger:
     def _lines(descriptor: int) -> list[bytes]:
         os.lseek(descriptor, 0, os.SEEK_SET)
         with os.fdopen(os.dup(descriptor), "rb") as stream:
-            return stream.read().splitlines(keepends=True)
+            return _whole_lines(stream.read())
+
+
+def _whole_lines(content: bytes) -> list[bytes]:
+    """All lines that end. A torn last one is no event: its writer was cut off before it acted on it."""
+    return content[: content.rfind(b"\n") + 1].splitlines(keepends=True)
 
 
 def _hash(line: bytes) -> str:

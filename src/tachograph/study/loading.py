@@ -52,7 +52,8 @@ def _resolve(schema: dict[str, Any], node: Any) -> dict[str, Any]:
 
 def _sentence(file: str, error: ValidationError, model: type[BaseModel]) -> str:
     """The first error of a validation, as one sentence with file, place, found and expected."""
-    first = error.errors(include_url=False)[0]
+    errors = error.errors(include_url=False)
+    first = next((one for one in errors if one["type"] == "extra_forbidden"), errors[0])  # a typo explains the rest
     location = first["loc"]
     place = _place(location) or "the whole file"
     kind = first["type"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tachograph.study.layout import StudyFolder
 from tachograph.study.ledger import Ledger
+from tachograph.study.state import read_state
 
 
 def next_record_folder(folder: StudyFolder) -> int:
@@ -19,10 +20,14 @@ def set_record_aside(folder: StudyFolder, why: str) -> bool:
     Its seal stays valid: all its paths are relative. Returns whether any record, standing or set aside, had
     made the numbers of this study known.
     """
+    last = read_state(folder).last("record_written", "record_set_aside")
     known = folder.records.is_dir() and any(folder.records.iterdir())
     folder.record_seal.unlink(missing_ok=True)
     folder.outcome.unlink(missing_ok=True)
     if not folder.record.is_dir():
+        if last and last["event"] == "record_written":  # somebody removed it; the ledger must not expect it for ever
+            Ledger(folder.ledger).append("record_set_aside", folder=None, reason=f"{why}; the record was gone")
+            known = True
         return known
     number = next_record_folder(folder)
     folder.records.mkdir(exist_ok=True)

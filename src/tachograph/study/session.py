@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import fcntl
+import getpass
 import os
+import socket
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from tachograph.errors import TachographError
-from tachograph.execution.attempt import own_process
-from tachograph.files import canonical_json
 from tachograph.host.choice import choose_device
 from tachograph.lease.lockfile import lock_path, prepare_folder
 from tachograph.models import Configuration
@@ -89,5 +90,6 @@ def _take_session(folder: StudyFolder) -> int:
             f"study {folder.path.name}: it is being executed or changed by {holder}; wait for it or stop it"
         ) from None
     os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, canonical_json(own_process()).encode() + b"\n", 0)
+    who = f"process {os.getpid()} of {getpass.getuser()} on {socket.gethostname()}: {Path(sys.argv[0]).name}"
+    os.pwrite(descriptor, who.encode() + b"\n", 0)
     return descriptor

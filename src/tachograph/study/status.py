@@ -64,11 +64,16 @@ def _row(run: PlannedRun, state: StudyState) -> list[str]:
     return [run.key, state.run_status(run), str(tries), last]
 
 
+def execution_command(study: str, cores: str = "all") -> str:
+    """The command line that executes ``study``, whatever config/config.yaml names."""
+    return f"snakemake --cores {cores} --resources gpu=1 --config studies='[\"{study}\"]'"
+
+
 def next_step(folder: StudyFolder, planned: list[PlannedRun], state: StudyState) -> str:
     """One sentence: what the user does now."""
     open_runs = [run.key for run in planned if state.run_status(run) != "counted"]
     if open_runs:
-        return f"`snakemake --cores all --resources gpu=1` makes what is open: {', '.join(open_runs)}."
+        return f"`{execution_command(folder.path.name)}` makes what is open: {', '.join(open_runs)}."
     if not folder.record_seal.exists():
-        return "all runs count; `snakemake --cores all` writes the record."
+        return f"all runs count; `{execution_command(folder.path.name)}` writes the record."
     return f"nothing; the record is in `{folder.record}/record.md`."
