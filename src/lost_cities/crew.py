@@ -13,7 +13,7 @@ from lost_cities.devices import apply_run_settings, device_named
 from lost_cities.inference import Answerer, Weights
 from lost_cities.kernels.lanes import Records
 from lost_cities.processes import WorkerPool
-from lost_cities.traversal import Counts, Harvest, Sampling, Traverser
+from lost_cities.traversal import Counts, Harvest, Traverser, sampling_of
 from lost_cities.warmup import warm_up
 
 
@@ -41,15 +41,7 @@ class Walker:
         settings, rules = config.traversal, config.game.rules()
         device = device_named(settings.device, "traversal.device")
         self._answerers = [Answerer(rules, config.network.hidden, config.network.layers, device) for _ in range(2)]
-        sampling = Sampling(
-            settings.sampling,
-            settings.epsilon,
-            settings.baseline == "score",
-            settings.points_per_unit,
-            settings.max_decisions,
-            settings.explored_share,
-        )
-        self._traverser = Traverser(rules, sampling, lanes_of(config))
+        self._traverser = Traverser(rules, sampling_of(settings), lanes_of(config))
 
     def __call__(self, job: NewWeights | Range) -> Harvest | None:
         if isinstance(job, NewWeights):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lost_cities.config import Traversal
 from lost_cities.errors import LostCitiesError
 from lost_cities.kernels import external, lanes, outcome
 from lost_cities.kernels.lanes import Lanes, Records, gather, make_lanes, make_records, start_lanes
@@ -28,6 +29,18 @@ class Sampling:
     points_per_unit: float
     most_decisions: int
     explored_share: float = 1.0
+
+
+def sampling_of(settings: Traversal) -> Sampling:
+    """The sampling that a configuration asks for."""
+    return Sampling(
+        settings.sampling,
+        settings.epsilon,
+        settings.baseline == "score",
+        settings.points_per_unit,
+        settings.max_decisions,
+        settings.explored_share,
+    )
 
 
 @dataclass

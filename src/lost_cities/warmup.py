@@ -8,7 +8,7 @@ from lost_cities.config import Config
 from lost_cities.evaluation import Match, play_match
 from lost_cities.kernels.opponents import OPPONENTS
 from lost_cities.memory import Memory
-from lost_cities.traversal import Sampling, Traverser
+from lost_cities.traversal import Traverser, sampling_of
 
 
 def warm_up(config: Config) -> None:
@@ -18,9 +18,7 @@ def warm_up(config: Config) -> None:
     def no_answers(inputs: np.ndarray) -> np.ndarray:
         return np.zeros((len(inputs), rules.actions), np.float32)
 
-    settings = config.traversal
-    sampling = Sampling(settings.sampling, settings.epsilon, False, settings.points_per_unit, settings.max_decisions)
-    harvest = Traverser(rules, sampling, 2).run(lambda _, inputs: no_answers(inputs), 0, 0, 0, 2)
+    harvest = Traverser(rules, sampling_of(config.traversal), 2).run(lambda _, inputs: no_answers(inputs), 0, 0, 0, 2)
     records = harvest.records
     Memory(rules, 8).add(records.inputs, records.targets, records.legal, 1.0, (0, 0, 0, 0))
     for opponent in OPPONENTS:

@@ -12,6 +12,7 @@ from tiny_lost_cities import QUICK, tiny_config
 
 from lost_cities.checkpoint import read_checkpoint
 from lost_cities.cli import main
+from lost_cities.config import load_config
 from lost_cities.errors import LostCitiesError
 from lost_cities.train import train
 
@@ -131,6 +132,16 @@ def test_single_inference_has_batches_of_one(tmp_path):
     train(tiny_config("run.iterations=1", "traversal.inference=single"), tmp_path / "out", seed=5)
     row = rows_of(tmp_path / "out")[0]
     assert (row["traversal/mean_batch"], row["inference"]) == (1.0, "single")
+
+
+def test_external_sampling_of_the_standard_game(tmp_path):
+    """With a small share of tried-out decisions external sampling ends in the standard game too, and learns."""
+    settings = ["traversal.sampling=external", "traversal.explored_share=0.02", "traversal.traversals_per_player=4"]
+    small = [setting for setting in QUICK if not setting.startswith("game.")]
+    train(load_config(None, [*small, *settings, "run.iterations=1"]), tmp_path / "out", seed=5)
+    row = rows_of(tmp_path / "out")[0]
+    assert row["traversal/endings_deck"] + row["traversal/endings_cap"] > 8
+    assert 0 < row["memory/advantage_0"] + row["memory/advantage_1"] <= 8
 
 
 def test_amp_computes_in_bfloat16(tmp_path, straight):
