@@ -29,6 +29,7 @@ TRAINER = "config/trainers/stub.toml"
         (STUDY, '"exploratory"', '"casual"', [STUDY, "registration.kind", "'casual'", "confirmatory"]),
         (STUDY, '"exploratory"', '"confirmatory"', [STUDY, "decision", "missing", "mark the study exploratory"]),
         (TRAINER, "{scale}", "{size}", [TRAINER, "{size}", "{scale}"]),
+        (TRAINER, '"--seed", "{seed}",', "", [TRAINER, "command", "{seed}"]),
         (TRAINER, 'paths = ["stub"]', 'paths = ["gone"]', [TRAINER, "code.paths", "gone"]),
         (TRAINER, 'metrics = ["loss"]', 'metrics = "loss"', [TRAINER, "history.metrics", "'loss'", "list"]),
         ("config/config.yaml", "studies: [toy]", "studies: [toi]", ["config/studies/toi.toml", "toy"]),
@@ -131,3 +132,16 @@ def test_lease_held_by_somebody_else(project):
     assert project.trained() == []
     assert project.snakemake("-c2").returncode == 0
     assert len(project.trained()) == 4
+
+
+def test_stage_longer_than_its_iteration_is_invalid(project):
+    """A column that cannot be the seconds of a stage gives no ratio, also where no clock column tells."""
+    project.edit(TRAINER, 'monotonic = "monotonic"\nwall = "wall"\n', "")
+    project.edit(
+        TRAINER,
+        'stage = { name = "collection", column = "collection_seconds" }',
+        'stage = { name = "x", column = "steps" }',
+    )
+    done = project.snakemake("-c2")
+    assert done.returncode != 0
+    assert "steps is longer than iteration_seconds" in done.stdout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import time
 
@@ -154,3 +155,68 @@ def test_discarded_run_is_made_again(executed):
     assert executed.snakemake("-c2").returncode == 0
     assert executed.trained()[4:] == ["fast 1 6"]
     assert executed.ledger("discarded")[0]["reason"] == "the fan was blocked"
+
+
+@pytest.mark.parametrize("damage", ["deleted", "altered page"])
+def test_damaged_record_is_told_and_written_again(executed, damage):
+    """Snakemake refuses, restore sets the record aside, and the next call writes a new one without training."""
+    if damage == "deleted":
+        shutil.rmtree(executed.results("record"))
+    else:
+        with executed.results("record/record.md").open("a") as page:
+            page.write("x")
+    refused = executed.snakemake("-c2")
+    assert refused.returncode != 0
+    assert "tachograph restore toy" in refused.stdout
+    assert executed.tachograph("restore", "toy").returncode == 0
+    done = executed.snakemake("-c2")
+    assert done.returncode == 0, done.stdout
+    assert executed.tachograph("verify", "results/toy/record").returncode == 0
+    assert len(executed.trained()) == 4
+
+
+def test_damaged_original_can_be_discarded(executed):
+    """The documented way on leads to a new run and a record that lists the damaged attempt."""
+    with executed.results("attempts/run-fast-seed1/001/history.jsonl").open("a") as history:
+        history.write("x\n")
+    assert executed.snakemake("-c2").returncode != 0
+    assert executed.tachograph("discard", "toy", "fast", "1", "--reason", "its file was damaged").returncode == 0
+    done = executed.snakemake("-c2")
+    assert done.returncode == 0, done.stdout
+    assert executed.trained()[4:] == ["fast 1 6"]
+    assert "no longer as it was sealed" in executed.results("record/record.md").read_text()
+    verified = executed.tachograph("verify", "results/toy/record")
+    assert verified.returncode == 0, verified.stdout
+
+
+@pytest.mark.parametrize("loss", ["folder", "emptied", "last line"])
+def test_lost_ledger_is_refused(executed, loss):
+    """Results of which no ledger tells are never taken for a new study."""
+    ledger = executed.results("ledger/ledger.jsonl")
+    if loss == "folder":
+        shutil.rmtree(ledger.parent)
+    elif loss == "emptied":
+        ledger.write_text("")
+    else:
+        ledger.write_text("".join(ledger.read_text().splitlines(keepends=True)[:-1]))
+    done = executed.snakemake("-c2")
+    assert done.returncode != 0
+    assert "cp results/toy/record/ledger/ledger.jsonl" in done.stdout
+
+
+def test_torn_last_line_of_the_ledger_is_no_event(executed):
+    """What a crash leaves behind in the middle of a write stops nothing."""
+    with executed.results("ledger/ledger.jsonl").open("a") as ledger:
+        ledger.write('{"at":"2026')
+    assert "Nothing to be done" in executed.snakemake("-c2").stdout
+    done = executed.tachograph("discard", "toy", "fast", "1", "--reason", "to append a line")
+    assert done.returncode == 0, done.stdout
+    assert executed.ledger("discarded")
+
+
+def test_removed_table_is_made_again(executed):
+    """Tables and figures follow from sealed files; one that is gone comes back without training."""
+    executed.results("tables/runs.csv").unlink()
+    assert executed.snakemake("-c2").returncode == 0
+    assert executed.results("tables/runs.csv").exists()
+    assert len(executed.trained()) == 4
