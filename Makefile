@@ -12,7 +12,7 @@ study: environment
 	@echo "The record is in results/quickstart/record/record.md"
 
 test: environment-dev
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadfile
 
 test-all: environment-dev
 	$(BIN)/python -m pytest
