@@ -3,6 +3,9 @@
 numba (0.68) notices an edit of the file that a kernel stands in, but not of a file that the kernel calls
 into or takes a constant from: an old caller would go on running old code. A folder per state of the sources
 cannot mix them. Every module with kernels imports this one first. ``NUMBA_CACHE_DIR``, if set, wins.
+
+numba's own threads are used, not those of OpenMP: starting the latter sets the number of threads of torch too,
+as both share one library, and torch's sums depend on it. ``NUMBA_THREADING_LAYER``, if set, wins.
 """
 
 from __future__ import annotations
@@ -34,3 +37,5 @@ def sources_hash() -> str:
 if "NUMBA_CACHE_DIR" not in os.environ:
     cache_home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     config.CACHE_DIR = str(cache_home / "armies" / sources_hash())  # type: ignore[attr-defined]
+if "NUMBA_THREADING_LAYER" not in os.environ:
+    config.THREADING_LAYER = "workqueue"  # type: ignore[attr-defined]
