@@ -69,13 +69,17 @@ def test_not_a_number_is_not_hidden():
 
 
 def test_fused_history_does_not_depend_on_threads(tmp_path):
-    """The path fused gives the same history with one and two threads of its kernels."""
+    """The path fused gives the same history with one and two threads of its kernels.
+
+    A first run compiles the kernels where they are not cached: a process that compiles was seen to differ from one
+    that loads them in the ninth digit of a loss, for a reason that is not known yet.
+    """
     histories = []
-    for threads in ("1", "2"):
-        out = tmp_path / threads
+    for number, threads in enumerate(("1", "1", "2")):
+        out = tmp_path / str(number)
         command = [sys.executable, "-m", "armies", "train", "--preset", "tiny", "--iterations", "3"]
         environment = {**os.environ, "NUMBA_NUM_THREADS": threads, "OMP_NUM_THREADS": "1"}
         subprocess.run([*command, "--path", "fused", "--out", out], env=environment, check=True, timeout=200)
         histories.append(history_without_times(out))
-    assert histories[0] == histories[1]
+    assert histories[1] == histories[2]
     assert {row["attention"] for row in histories[0]} == {"fused"}
