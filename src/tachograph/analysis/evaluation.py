@@ -37,7 +37,7 @@ def evaluation(sealed: SealedStudy) -> dict[str, Any]:
             ),
         )
         arms[arm] = {"reason": found.reason} if found.result is None else found.result
-    return {"registered": True, "parallel": declared.parallel, "arms": arms}
+    return {"registered": True, "arms": arms}
 
 
 def evaluation_of(
@@ -80,7 +80,7 @@ def evaluation_of(
         "amortised": evaluation_cost(excess, every),
         "amortised_timer": evaluation_cost(timer, every),
         "projected": _projected(excess, timer, projection),
-        "breakdown": _breakdown(histories, declared, warmup),
+        "breakdown": _breakdown(histories, declared, warmup, timer),
     }
 
 
@@ -106,21 +106,21 @@ def _projected(excess: float, timer: float, projection: Projection | None) -> li
     ]
 
 
-def _breakdown(histories: Sequence[History], declared: Evaluation, warmup: int) -> Row | None:
+def _breakdown(histories: Sequence[History], declared: Evaluation, warmup: int, timer: float) -> Row | None:
     if not declared.subjects or declared.elapsed is None:
         return None
     columns = {
-        (subject, timer): np.concatenate(
+        (subject, name): np.concatenate(
             [
-                history.columns[declared.column_of(subject, timer)][_evaluation_rows(history, warmup)]
+                history.columns[declared.column_of(subject, name)][_evaluation_rows(history, warmup)]
                 for history in histories
             ]
         )
         for subject in declared.subjects
-        for timer in (declared.elapsed, *declared.timers)
+        for name in (declared.elapsed, *declared.timers)
     }
     found = breakdown(
-        columns, declared.subjects, declared.elapsed, declared.timers, declared.inference, declared.parallel
+        columns, declared.subjects, declared.elapsed, declared.timers, declared.inference, declared.parallel, timer
     )
     if found is None:
         return None

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachograph.evidence.amdahl import ceiling
+from tachograph.evidence.overlap import CLOSURE
 
 Floats = NDArray[np.float64]
 
@@ -48,9 +49,12 @@ def breakdown(
     elapsed: str,
     timers: Sequence[str],
     inference: str | None,
-    parallel: bool,
+    parallel: bool | None,
+    timer: float,
 ) -> Breakdown | None:
-    """``columns``: (subject, timer) -> seconds, shape (evaluations,), NaN where a row lacks it (a light evaluation
+    """``timer``: mean seconds of the whole evaluation; subjects that sum to more overlap, where ``parallel`` is None.
+
+    ``columns``: (subject, timer) -> seconds, shape (evaluations,), NaN where a row lacks it (a light evaluation
     has fewer subjects). None if no subject was ever evaluated."""
     rows = []
     for subject in subjects:
@@ -67,7 +71,9 @@ def breakdown(
         return None
     rows.sort(key=lambda row: -row.elapsed)
     seconds = [row.elapsed for row in rows]
-    return Breakdown(tuple(rows), seconds[0], sum(seconds), parallel, inference, _ceiling(rows, inference, parallel))
+    together = sum(seconds)
+    overlap = together > timer * (1 + CLOSURE) if parallel is None else parallel
+    return Breakdown(tuple(rows), seconds[0], together, overlap, inference, _ceiling(rows, inference, overlap))
 
 
 def _mean(values: Floats) -> float | None:

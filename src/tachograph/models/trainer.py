@@ -95,7 +95,10 @@ class Evaluation(Model):
     elapsed: Text | None = Field(default=None, description="the timer of the whole evaluation of one subject")
     timers: list[Text] = Field(default=[], description="its parts, by the names that stand for {timer}")
     inference: Text | None = Field(default=None, description="the timer that a faster network could shorten")
-    parallel: bool = Field(default=False, description="whether subjects are evaluated at the same time: never summed")
+    parallel: bool | None = Field(
+        default=None,
+        description="whether subjects are evaluated at the same time; else found from the sum of their times",
+    )
 
     @model_validator(mode="after")
     def _whole(self) -> Evaluation:

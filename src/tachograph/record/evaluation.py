@@ -27,9 +27,9 @@ def _cost(arm: str, one: dict[str, Any]) -> str:
     shown = ", ".join(map(str, one["iterations"][:8])) + (", …" if len(one["iterations"]) > 8 else "")
     sentence = (
         f"**{text(arm)}**: {one['evaluations']} iteration(s) with an evaluation ({shown}) took "
-        f"{significant(one['seconds'], 4)} s on average, {one['plain_iterations']} without one "
-        f"{significant(one['plain_seconds'], 4)} s: an excess of {significant(one['excess'], 4)} s. The trainer's own timer "
-        f"says {significant(one['timer'], 4)} s"
+        f"{significant(one['seconds'], 4)} s on average, "
+        f"{one['plain_iterations']} without one {significant(one['plain_seconds'], 4)} s: an excess of "
+        f"{significant(one['excess'], 4)} s. The trainer's own timer says {significant(one['timer'], 4)} s"
     )
     if one["timer"] > 0 and abs(one["excess"] / one["timer"] - 1) > 0.05:
         more = one["excess"] - one["timer"]

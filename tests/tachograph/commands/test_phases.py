@@ -40,7 +40,6 @@ column = "eval/{subject}/{timer}"
 elapsed = "elapsed_seconds"
 timers = ["policy_network_seconds", "opponent_act_seconds"]
 inference = "policy_network_seconds"
-parallel = true
 
 [history.alias_patterns]
 "eval_{opponent}_{metric}" = "eval/{opponent}/{metric}"

@@ -18,18 +18,19 @@ ROWS = {
 }
 
 
-def document_001(parallel: bool = True, inference: str | None = "policy_network_seconds") -> Breakdown:
+def document_001(parallel: bool | None = None, inference: str | None = "policy_network_seconds") -> Breakdown:
     names = ["elapsed_seconds", *TIMERS]
     columns = {(who, name): np.array([x]) for who, row in ROWS.items() for name, x in zip(names, row, strict=True)}
-    found = breakdown(columns, list(ROWS), "elapsed_seconds", TIMERS, inference, parallel)
+    found = breakdown(columns, list(ROWS), "elapsed_seconds", TIMERS, inference, parallel, 18.29)
     assert found is not None
     return found
 
 
 def test_parallel_opponents_are_not_summed() -> None:
-    """They ran at the same time: the slowest took 15.94 s of the 18.29 s; the sum of 44.29 s is no wall time."""
+    """Nobody says so, but 44.29 s do not fit into 18.29 s, so they overlap: the slowest took 15.94 s of them."""
     found = document_001()
     assert found.rows[0].subject == "safe_heuristic_strict"
+    assert found.parallel
     assert found.slowest == 15.94
     assert found.together == pytest.approx(44.29)
 
@@ -52,7 +53,7 @@ def test_remainder_is_what_no_timer_tells() -> None:
 def test_timer_that_no_row_holds_is_unknown() -> None:
     """Diagnostics may be off: neither the remainder nor a ceiling is made up."""
     columns = {("a", "elapsed"): np.array([2.0, np.nan]), ("a", "network"): np.array([np.nan, np.nan])}
-    found = breakdown(columns, ["a"], "elapsed", ["network"], "network", False)
+    found = breakdown(columns, ["a"], "elapsed", ["network"], "network", False, 2.0)
     assert found is not None
     assert (found.rows[0].timers["network"], found.rows[0].remainder, found.ceiling) == (None, None, None)
     assert found.rows[0].evaluations == 1
@@ -61,4 +62,4 @@ def test_timer_that_no_row_holds_is_unknown() -> None:
 def test_nobody_evaluated_is_no_breakdown() -> None:
     """A light schedule may leave out everybody."""
     columns = {("a", "elapsed"): np.array([np.nan]), ("a", "network"): np.array([np.nan])}
-    assert breakdown(columns, ["a"], "elapsed", ["network"], None, True) is None
+    assert breakdown(columns, ["a"], "elapsed", ["network"], None, True, 2.0) is None
