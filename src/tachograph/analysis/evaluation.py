@@ -49,15 +49,13 @@ def evaluation_of(
     tell less. ``amortised``: seconds per iteration at the observed interval and at the registered ones, in proportion
     to the number of games. Raises ValueError if no run of the arm holds an evaluation, or holds nothing else.
     """
-    plain, held, timers, lasting, count = [], [], [], 0, 0
+    plain, held, timers = [], [], []
     for history in histories:
         durations = history.durations[ITERATION]
         plain.append(durations[retained(history, ITERATION, warmup).rows])
         rows = _evaluation_rows(history, warmup)
         held.append(durations[rows])
         timers.append(history.columns[declared.seconds][rows])
-        lasting += len(history.curve_rows)
-        count += int(history.is_evaluation.sum())
     without, during = np.concatenate(plain), np.concatenate(held)
     if not len(during):
         raise ValueError("no iteration after the warm-up holds an evaluation")
@@ -65,7 +63,7 @@ def evaluation_of(
         raise ValueError("every iteration holds an evaluation")
     excess = float(during.mean() - without.mean())
     timer = float(np.concatenate(timers).mean())
-    every = max(1, round(lasting / count))
+    every = _interval(histories)
     return {
         "evaluations": len(during),
         "iterations": [
@@ -82,6 +80,15 @@ def evaluation_of(
         "projected": _projected(excess, timer, projection),
         "breakdown": _breakdown(histories, declared, warmup, timer),
     }
+
+
+def _interval(histories: Sequence[History]) -> int:
+    """Iterations from one evaluation to the next: the median, or rows per evaluation where no run holds two."""
+    steps = np.concatenate([np.diff(np.unique(one.iteration[one.is_evaluation])) for one in histories])
+    if len(steps):
+        return int(np.median(steps))
+    rows, held = sum(len(one) for one in histories), sum(int(one.is_evaluation.sum()) for one in histories)
+    return max(1, round(rows / held))
 
 
 def _evaluation_rows(history: History, warmup: int) -> Any:

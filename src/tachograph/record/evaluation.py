@@ -26,7 +26,7 @@ def evaluation(record: Record) -> str:
 def _cost(arm: str, one: dict[str, Any]) -> str:
     shown = ", ".join(map(str, one["iterations"][:8])) + (", …" if len(one["iterations"]) > 8 else "")
     sentence = (
-        f"**{text(arm)}**: {one['evaluations']} iteration(s) with an evaluation ({shown}) took "
+        f"**{text(arm)}**: {one['evaluations']} iteration(s) with an evaluation (iteration {shown}) took "
         f"{significant(one['seconds'], 4)} s on average, "
         f"{one['plain_iterations']} without one {significant(one['plain_seconds'], 4)} s: an excess of "
         f"{significant(one['excess'], 4)} s. The trainer's own timer says {significant(one['timer'], 4)} s"
@@ -127,9 +127,10 @@ def projection(record: Record) -> str:
     section = record["projection"]
     if not section["arms"]:
         return ""
-    first = section["arms"][0]
-    rows = []
-    for row in section["arms"]:
+    order = record["registration"]["arm_order"]
+    arms = sorted(section["arms"], key=lambda row: order.index(row["arm"]))
+    first, rows = arms[0], []
+    for row in arms:
         more = "–"
         if row is not first:
             more = f"{(row['hours'] - first['hours']) * 60:+.1f} min ({row['hours'] / first['hours'] - 1:+.1%})"
