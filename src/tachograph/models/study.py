@@ -37,6 +37,9 @@ class Arm(Model):
     environment: dict[EnvironmentName, str] = {}
     settings: dict[Identifier, Scalar] = {}
     arguments: list[Text] = Field(default=[], description="appended to the training command")
+    cache: Literal["cold", "warm"] | None = Field(
+        default=None, description="in which state the trainer's cache of compiled kernels must be when a run starts"
+    )
 
 
 class Baseline(Model):

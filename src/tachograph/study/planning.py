@@ -49,6 +49,7 @@ class PlannedRun:
     code: str
     max_hold_seconds: float
     identity: str
+    cache: str | None = None  # the registered state of the cache of compiled kernels: judged, and determines nothing
 
     @property
     def key(self) -> str:
@@ -192,6 +193,7 @@ class _Planner:
                 code=self.code,
                 max_hold_seconds=self.study.max_hold_minutes * 60.0,
                 identity=digest(determining),
+                cache=arm.cache,
             )
         )
 
