@@ -65,7 +65,7 @@ def sections(sealed: SealedStudy) -> dict[str, Any]:
     found["drift"] = conditions.drift(sealed, runs, found["order"])
     found["reservations"] = conditions.reservations(found)
     found["curve_verdicts"] = verdicts.curve_verdicts(sealed)
-    found["prediction"] = verdicts.prediction(sealed, found["factors"], runs)
+    found["prediction"] = verdicts.prediction(sealed, found["factors"], runs, found["steadiness"]["headline"])
     found["deviations"] = deviations(sealed, runs, found["order"], found["stages"])
     found["not_measured"] = not_measured(sealed, found)
     found["decision"] = decision(sealed, found)

@@ -57,18 +57,21 @@ def run(arguments: argparse.Namespace) -> int:
         "evaluation": {"arms": {}},
     }
     if trainer.history.phases:
-        table = table_of([history], trainer.history.phases, 0)
-        found["phases"] = {"arms": {name: arm_row(table)}, "checks": []}
+        table = judged("the phases", lambda: table_of([history], trainer.history.phases, 0))
+        known = {} if table.result is None else {name: arm_row(table.result)}
+        found["phases"] = {"arms": known, "checks": [], "reason": table.reason}
     found["ceilings"] = ceilings({"arms": {}, "rows": []}, found["phases"])
     declared = trainer.history.evaluation
     if declared is not None:
         spread = Projection(evaluation_every=arguments.evaluation_every, evaluation_games=arguments.evaluation_games)
         one = judged("the evaluations", lambda: evaluation_of([history], declared, 0, spread))
         found["evaluation"]["arms"][name] = {"reason": one.reason} if one.result is None else one.result
-    elif arguments.evaluation_every:
+    elif arguments.evaluation_every or arguments.evaluation_games:
         raise TachographError(
             f"{arguments.trainer}: history.evaluation: the key is missing, expected it for --evaluation-every"
         )
+    if arguments.evaluation_games and not arguments.evaluation_every:
+        raise TachographError("--evaluation-games: found no --evaluation-every, expected the intervals to spread over")
     print("\n\n".join(part for part in (phases_page.phases(found), evaluation_page.evaluation(found)) if part))
     return 0
 

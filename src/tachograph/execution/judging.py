@@ -37,12 +37,13 @@ def history_spec(history: HistoryFile) -> HistorySpec:
     seconds = {"iteration": history.iteration_seconds, **{phase.name: phase.column for phase in history.phases}}
     seconds[history.stage.name] = history.stage.column
     durations = {
-        name: Counter(column=column, cumulative=history.cumulative_seconds) for name, column in seconds.items()
+        name: Counter(column=column, cumulative=history.cumulative_seconds, scale=history.seconds_scale)
+        for name, column in seconds.items()
     }
     extra = _extra(history)
     columns = [*history.metrics, *history.sparse_metrics, *extra]
     return HistorySpec(
-        work=Counter(column=history.work.column, cumulative=history.work.cumulative),
+        work=Counter(history.work.column, cumulative=history.work.cumulative, constant=history.work.constant),
         work_unit=history.work.unit,
         durations=durations,
         format=history.format,

@@ -115,6 +115,12 @@ class Projection(Model):
         default=[], description="numbers of games, the first one as the runs of this study have it"
     )
 
+    @model_validator(mode="after")
+    def _spread(self) -> Projection:
+        if self.evaluation_games and not self.evaluation_every:
+            raise ValueError("evaluation_games: found no evaluation_every, expected the intervals to spread over")
+        return self
+
 
 class Parity(Model):
     """Preflight: the arms against float64 on frozen batches. Which error of the reference is still its rounding."""

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from tachograph.models.base import Identifier, Model, Number, Scalar, Text
+from tachograph.models.base import Identifier, Model, Number, PositiveNumber, Scalar, Text
 
 PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_]*)\}")
 # Without these a command would make the same run whatever the study says.
@@ -64,11 +64,20 @@ class Code(Model):
 
 
 class Work(Model):
-    """The column that counts work, and its unit ("environment steps", "samples", "tokens")."""
+    """The column that counts work, or the same work in every iteration, and its unit ("samples", "tokens")."""
 
-    column: Text
+    column: Text | None = None
+    constant: PositiveNumber | None = Field(
+        default=None, description="work of every iteration, where no column says it"
+    )
     unit: Text
     cumulative: bool = False
+
+    @model_validator(mode="after")
+    def _one(self) -> Work:
+        if (self.column is None) == (self.constant is None) or (self.cumulative and self.column is None):
+            raise ValueError("found neither or both of column and constant, expected one; only a column is cumulative")
+        return self
 
 
 class Phase(Model):
@@ -145,8 +154,12 @@ class HistoryFile(Model):
         default=None, description="number of the first iteration, so that a later start is told; any unless given"
     )
     iteration_seconds: Text = Field(description="column with the seconds of the whole iteration")
+    seconds_scale: PositiveNumber = Field(
+        default=1.0,
+        description="seconds in one unit of the columns of iteration, stage and phases: 0.001 for milliseconds",
+    )
     cumulative_seconds: bool = Field(
-        default=False, description="all columns of seconds count up since the session began"
+        default=False, description="the columns of iteration, stage and phases count up since the session began"
     )
     stage: Phase = Field(description="the phase that the study is about, such as collection")
     phases: list[Phase] = []
