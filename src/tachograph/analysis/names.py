@@ -15,6 +15,7 @@ def table_names(study: Study, trainer: Trainer) -> list[str]:
         "component": study.component,
         "phases": bool(trainer.history.phases),
         "ceilings": study.profile is not None or bool(trainer.history.phases),
+        "candidates": bool(study.candidates),
         "decision": study.decision is not None and len(study.arms) > 1,
         "curves": bool(metric_columns(study, trainer)),
         "endings": bool(trainer.history.endings),

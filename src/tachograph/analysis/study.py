@@ -6,6 +6,7 @@ from typing import Any
 
 from tachograph.analysis import conditions, execution, factors, phases, rates, stages, verdicts
 from tachograph.analysis import curves as curve_section
+from tachograph.analysis.candidates import candidates
 from tachograph.analysis.decision import decision
 from tachograph.analysis.deviations import deviations
 from tachograph.analysis.endings import endings
@@ -64,6 +65,8 @@ def sections(sealed: SealedStudy) -> dict[str, Any]:
     found["deviations"] = deviations(sealed, runs, found["order"], found["stages"])
     found["not_measured"] = not_measured(sealed, found)
     found["decision"] = decision(sealed, found)
+    if sealed.study.candidates:
+        found["candidates"] = candidates(sealed, found["stages"])
     found["status"] = "complete" if found["counts"]["counted"] == found["counts"]["planned"] else "incomplete"
     return found
 

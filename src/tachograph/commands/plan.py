@@ -102,7 +102,8 @@ def _time_sentence(held: float, limits: float) -> str:
 def _commands(planned: list[PlannedRun]) -> list[str]:
     """Each distinct command with the environment of its arm, once."""
     seen: dict[str, None] = {}
-    for run in planned:
+    both = [one for run in planned for one in ([run, run.changed()] if run.in_turn else [run])]
+    for run in both:
         variables = [f"{name}={shlex.quote(value)}" for name, value in sorted(run.environment.items())]
         command = [part if part.startswith("{") else shlex.quote(part) for part in run.command]
         seen[" ".join([*variables, *command])] = None

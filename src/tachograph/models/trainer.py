@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -16,8 +16,10 @@ REQUIRED_PLACEHOLDERS = {
     "profile": ("out", "steps"),
     "component": ("out",),
     "parity": ("out",),
+    "candidate": ("candidate", "out", "pairs", "steps"),
 }
 BUILT_IN_PLACEHOLDERS = frozenset({"python", "seed", "iterations", "out", "device", "threads", "steps", "arms"})
+OF_CANDIDATES = frozenset({"candidate", "arm", "pairs"})  # mean something in the candidate command only
 
 
 class Setting(Model):
@@ -102,6 +104,17 @@ class HistoryFile(Model):
     aliases: dict[str, str] = Field(default={}, description="renamed columns: old name = name used here")
 
 
+class ExitCodes(Model):
+    """Exit codes by which the trainer says why it gave up. Any other one is a failure that nobody has explained."""
+
+    unavailable: Annotated[int, Field(ge=1, le=125)] | None = Field(
+        default=None, description="this device or installation cannot do what was asked for"
+    )
+    not_finite: Annotated[int, Field(ge=1, le=125)] | None = Field(
+        default=None, description="a number of the training was not finite"
+    )
+
+
 class Trainer(Model):
     """``config/trainers/NAME.toml``: how a trainer is started and how its files are read."""
 
@@ -118,6 +131,11 @@ class Trainer(Model):
         default=None,
         description="argument list that compares the arms with float64 on frozen batches, into {out}",
     )
+    candidate: list[Text] | None = Field(
+        default=None,
+        description="argument list that measures one candidate against the arm of its environment, into {out}",
+    )
+    exit_codes: ExitCodes = ExitCodes()
     clear_environment: list[Text] = Field(
         default=[], description="variables (or PREFIX*) of the caller that a run must not inherit"
     )
@@ -127,13 +145,13 @@ class Trainer(Model):
 
     @model_validator(mode="after")
     def _known_placeholders(self) -> Trainer:
-        known = BUILT_IN_PLACEHOLDERS | set(self.settings)
         for key, needed in REQUIRED_PLACEHOLDERS.items():
             text = " ".join(getattr(self, key) or [])
             for name in needed:
                 if text and f"{{{name}}}" not in text:
                     raise ValueError(f"{key}: found no {{{name}}}, expected the command to be told")
-        for key in ("command", "profile", "component", "parity"):
+        for key in REQUIRED_PLACEHOLDERS:
+            known = BUILT_IN_PLACEHOLDERS | set(self.settings) | (OF_CANDIDATES if key == "candidate" else set())
             for part in getattr(self, key) or []:
                 for name in PLACEHOLDER.findall(part):
                     if name not in known:

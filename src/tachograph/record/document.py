@@ -73,18 +73,20 @@ def analysis_in(record: dict[str, Any]) -> dict[str, Any]:
 def sealed_files(folder: StudyFolder, attempts: list[dict[str, Any]]) -> tuple[list[str], list[dict[str, Any]]]:
     """Paths of attempt files that go into a record, and the files that stay outside with hash, size and reason.
 
-    Inside: each attempt's run.json and its result (history, profile, …). The trainer's own log may hold anything,
-    and checkpoints are large: they are named by their hashes, as is a file that is no longer as it was sealed.
+    Inside: each attempt's run.json and its result (history, profile, …; of runs in turn every history). The
+    trainer's own log may hold anything, and checkpoints are large: they are named by their hashes, as is a file
+    that is no longer as it was sealed.
     """
     inside: list[str] = []
     outside: list[dict[str, Any]] = []
     for one in attempts:
         place = f"attempts/{one['run']}/{one['attempt']:03d}"
         sound = {file for file, sha in one["files"].items() if not damage(folder.path / place / file, sha, whole=True)}
-        result = read_json(folder.path / place / RUN)["result"] if RUN in sound else None
+        facts = read_json(folder.path / place / RUN) if RUN in sound else {}
+        wanted = {RUN, facts.get("result"), *facts.get("evidence", [])}
         for file, sha in one["files"].items():
             path = folder.path / place / file
-            if file in sound and file in (RUN, result):
+            if file in sound and file in wanted:
                 inside.append(f"{place}/{file}")
             else:
                 size = path.stat().st_size if path.is_file() else None

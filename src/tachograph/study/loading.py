@@ -121,6 +121,7 @@ def load_study(folder: Path, name: str) -> tuple[Study, Trainer]:
 def _check_settings(study: Study, trainer: Trainer, path: Path) -> None:
     places = [("settings", study.settings)]
     places += [(f"arms.{name}.settings", arm.settings) for name, arm in study.arms.items()]
+    places += [(f"candidates.{name}.settings", one.settings) for name, one in study.candidates.items()]
     for place, settings in places:
         for key, value in settings.items():
             if key not in trainer.settings:
@@ -140,6 +141,7 @@ def _check_parts(study: Study, trainer: Trainer, path: Path) -> None:
         ("profile", study.profile is not None, trainer.profile),
         ("component", study.component, trainer.component),
         ("parity", study.parity is not None, trainer.parity),
+        ("candidate", any(one.measure == "component" for one in study.candidates.values()), trainer.candidate),
     ):
         if wanted and command is None:
             raise TachographError(f"{path}: {part}: trainer {trainer.name} has no {part} command")
