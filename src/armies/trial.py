@@ -13,8 +13,11 @@ from typing import Any
 
 import torch
 
-from armies.candidates import Candidate, Setting, UnavailableError, join, make_candidate
+from armies.candidate import Candidate, Setting, UnavailableError
+from armies.candidate_forward import join
+from armies.candidates import make_candidate
 from armies.errors import ArmiesError
+from armies.fused import FusedNetwork
 from armies.parity import Errors, freeze
 from armies.paths import CollectPath
 from armies.presets import Preset
@@ -38,10 +41,12 @@ def measure(
     if steps < pairs:
         raise ArmiesError(f"steps are {steps}, expected at least one for each of {pairs} pairs")
     trainer = make_trainer(preset, path, seed, device_name)
-    exact = copy.deepcopy(trainer.network).double()
     network = trainer.collecting_network()
+    if isinstance(network, FusedNetwork) or path.plain:
+        raise ArmiesError(f"path {path.name} has no candidates, expected reference, fast or steps of it")
+    exact = copy.deepcopy(trainer.network).double()
     setting = Setting(path, network, exact, torch.Generator(trainer.device).manual_seed(seed))
-    header = {"schema": SCHEMA, "candidate": name, "preset": preset.name, "path": path.name}
+    header: dict[str, Any] = {"schema": SCHEMA, "candidate": name, "preset": preset.name, "path": path.name}
     header |= {"device": str(trainer.device), "threads": torch.get_num_threads()}
     with torch.no_grad(), _own_compile_cache():
         try:
