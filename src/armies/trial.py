@@ -17,7 +17,7 @@ from armies.candidate import Candidate, Setting, UnavailableError
 from armies.candidate_forward import join
 from armies.candidates import make_candidate
 from armies.errors import ArmiesError
-from armies.fused import FusedNetwork
+from armies.network import MoveNetwork
 from armies.parity import Errors, freeze
 from armies.paths import CollectPath
 from armies.presets import Preset
@@ -40,10 +40,11 @@ def measure(
     """
     if steps < pairs:
         raise ArmiesError(f"steps are {steps}, expected at least one for each of {pairs} pairs")
+    if path.fused or path.plain:
+        raise ArmiesError(f"path {path.name} has no candidates, expected reference, fast or steps of it")
     trainer = make_trainer(preset, path, seed, device_name)
     network = trainer.collecting_network()
-    if isinstance(network, FusedNetwork) or path.plain:
-        raise ArmiesError(f"path {path.name} has no candidates, expected reference, fast or steps of it")
+    assert isinstance(network, MoveNetwork)
     exact = copy.deepcopy(trainer.network).double()
     setting = Setting(path, network, exact, torch.Generator(trainer.device).manual_seed(seed))
     header: dict[str, Any] = {"schema": SCHEMA, "candidate": name, "preset": preset.name, "path": path.name}

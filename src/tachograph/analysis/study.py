@@ -63,10 +63,10 @@ def sections(sealed: SealedStudy) -> dict[str, Any]:
     found["curve_verdicts"] = verdicts.curve_verdicts(sealed)
     found["prediction"] = verdicts.prediction(sealed, found["factors"], runs)
     found["deviations"] = deviations(sealed, runs, found["order"], found["stages"])
-    found["not_measured"] = not_measured(sealed, found)
-    found["decision"] = decision(sealed, found)
     if sealed.study.candidates:
         found["candidates"] = candidates(sealed, found["stages"])
+    found["not_measured"] = not_measured(sealed, found)
+    found["decision"] = decision(sealed, found)
     found["status"] = "complete" if found["counts"]["counted"] == found["counts"]["planned"] else "incomplete"
     return found
 
