@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +151,17 @@ def test_record_with_candidates_verifies_wherever_it_lies(once, tmp_path):
     assert "candidates[1].measured.factor" in told.stdout
 
 
+def test_plan_and_outcome_name_the_candidates(once):
+    """Before: what will be measured and from which factor on it is kept. After: what became of each."""
+    plan = once.tachograph("plan", "toy").stdout
+    assert "| quick " in plan
+    assert "20 batches in 4 pairs" in plan
+    assert "3 pairs of runs of 4 iterations, on rocm only" in plan
+    outcome = tomllib.loads(once.results("outcome.toml").read_text())
+    verdicts = {one["candidate"]: one["verdict"] for one in outcome["candidates"]}
+    assert verdicts == {name: one["verdict"] for name, one in found(once).items()}
+
+
 def test_table_holds_every_candidate(once):
     """candidates.csv has one row for each, with verdict and figures."""
     with once.results("record/tables/candidates.csv").open(encoding="utf-8") as stream:
@@ -183,6 +195,10 @@ def test_discarded_candidate_is_made_again(once, tmp_path):
     assert again.returncode == 0, again.stdout
     assert len(project.trained()) == before + 6
     assert found(project)["faster"]["evidence"]["path"].endswith("002/faster.json")
+    both = project.tachograph("compare", str(once.results("record")), str(project.results("record")))
+    assert both.returncode == 0, both.stdout
+    rows = [line for line in both.stdout.splitlines() if line.startswith("| nan ")]
+    assert rows[0].count("REJECTED (invalid-output)") == 2
 
 
 def test_failed_candidate_fails_like_any_run_and_can_be_made_again(tmp_path):
