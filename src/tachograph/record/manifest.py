@@ -29,9 +29,14 @@ def files_below(folder: Path) -> list[str]:
     return sorted(found, key=str.encode)
 
 
+def manifest_of(folder: Path) -> dict[str, str]:
+    """``path -> SHA-256`` of every file but the manifest, hashed now."""
+    return {name: sha256_file(folder / name) for name in files_below(folder)}
+
+
 def write_manifest(folder: Path) -> str:
     """Hash every file of ``folder`` into its manifest, written last; returns the SHA-256 of the manifest."""
-    lines = [f"{sha256_file(folder / name)}  {name}\n" for name in files_below(folder)]
+    lines = [f"{sha}  {name}\n" for name, sha in manifest_of(folder).items()]
     write_text(folder / MANIFEST, "".join(lines))
     return sha256_file(folder / MANIFEST)
 

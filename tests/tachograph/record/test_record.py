@@ -26,7 +26,8 @@ from tachograph.study.integrity import damaged_files
 from tachograph.study.layout import StudyFolder
 from tachograph.study.state import read_state
 
-SCHEMA = Path(__file__).parents[3] / "workflow/schemas/record.schema.json"
+REPOSITORY = Path(__file__).parents[3]
+SCHEMA = REPOSITORY / "workflow/schemas/record.schema.json"
 
 
 @pytest.fixture
@@ -159,7 +160,7 @@ def test_no_log_of_the_trainer_is_copied(copy: Path) -> None:
 def test_same_content_keeps_the_standing_record(study: StudyFolder) -> None:
     """Writing the record again without a change keeps its id and its files, and piles up nothing."""
     before = sha256_file(study.record / MANIFEST)
-    written = write_record(study, SCHEMA.parent)
+    written = write_record(study, REPOSITORY)
     assert (written.kept, written.manifest_sha256) == (True, before)
     assert not study.records.exists()
     assert damaged_files(study, read_state(study), whole=True) == []
@@ -184,7 +185,7 @@ def test_stale_analysis_is_refused(study: StudyFolder) -> None:
     edit_json(study.analysis, lambda analysis: analysis["factors"][0].update(factor=40.0))
     before = sha256_file(study.record / MANIFEST)
     with pytest.raises(TachographError, match=r"analysis.json: factors"):
-        write_record(study, SCHEMA.parent)
+        write_record(study, REPOSITORY)
     assert sha256_file(study.record / MANIFEST) == before
     assert not list(study.path.glob(".record.*"))
 
@@ -194,7 +195,7 @@ def test_altered_standing_record_is_not_built_over(study: StudyFolder) -> None:
     path = study.record / "record.md"
     path.write_text(path.read_text() + "It is great.\n")
     with pytest.raises(TachographError, match=r"record.md: it was altered"):
-        write_record(study, SCHEMA.parent)
+        write_record(study, REPOSITORY)
     assert path.read_text().endswith("It is great.\n")
 
 
@@ -204,7 +205,7 @@ def test_links_are_refused(study: StudyFolder) -> None:
     path.rename(study.path / "away.svg")
     path.symlink_to(study.path / "away.svg")
     with pytest.raises(TachographError, match=r"figures/rates.svg"):
-        write_record(study, SCHEMA.parent)
+        write_record(study, REPOSITORY)
 
 
 def test_folder_without_record_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

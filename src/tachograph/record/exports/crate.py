@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tachograph.files import pretty_json
-from tachograph.record.exports.crateactions import MAKING, WORKFLOW_RUN, actions
-from tachograph.record.exports.cratetools import ENGINE, OPERATOR, PYTHON, WORKFLOW, tools
+from tachograph.record.exports.crateactions import actions
+from tachograph.record.exports.cratetools import OPERATOR, WORKFLOW, reference, tools
 from tachograph.record.manifest import MANIFEST
 
 Record = dict[str, Any]
@@ -53,6 +54,11 @@ class Part:
     size: int
 
 
+def parts_of(folder: Path, manifest: Mapping[str, str]) -> dict[str, Part]:
+    """The files of a record folder with the hashes of its manifest."""
+    return {name: Part(sha, (folder / name).stat().st_size) for name, sha in manifest.items()}
+
+
 def crate_text(record: Record, parts: Mapping[str, Part]) -> str:
     """The crate of a record whose files are ``parts``, by path; the crate itself and the manifest are left out."""
     return pretty_json(crate(record, {name: parts[name] for name in parts if name not in (CRATE, MANIFEST)}))
@@ -64,7 +70,7 @@ def crate(record: Record, parts: Mapping[str, Part]) -> dict[str, Any]:
         _descriptor(),
         *_profiles(),
         *(_file(name, parts[name]) for name in parts),
-        *tools(record, parts),
+        *tools(record),
         *actions(record, parts),
         {"@id": MANIFEST, "@type": "File", "name": MANIFEST, "description": "the seal", "encodingFormat": "text/plain"},
         {
@@ -79,12 +85,6 @@ def crate(record: Record, parts: Mapping[str, Part]) -> dict[str, Any]:
         graph[entity["@id"]] = {**graph.get(entity["@id"], {}), **entity}
     root = _root(record, [*parts, MANIFEST], [one for one in graph if "Action" in graph[one]["@type"]])
     return {"@context": CONTEXT, "@graph": [root, *(graph[name] for name in sorted(graph))]}
-
-
-def reference(*names: str) -> Any:
-    """What JSON-LD holds in place of these entities: one reference, or a list of them."""
-    found = [{"@id": name} for name in names]
-    return found[0] if len(found) == 1 else found
 
 
 def _descriptor() -> dict[str, Any]:
@@ -118,7 +118,7 @@ def _root(record: Record, files: list[str], mentions: list[str]) -> dict[str, An
         "conformsTo": reference(*PROFILES),
         "mainEntity": reference(WORKFLOW),
         "hasPart": reference(*files),
-        "mentions": reference(*sorted(mentions), PYTHON, ENGINE),
+        "mentions": reference(*sorted(mentions)),
     }
 
 
@@ -138,5 +138,3 @@ def _file(name: str, part: Part) -> dict[str, Any]:
         entity["about"] = {"@id": "./"}
     return entity
 
-
-__all__ = ["CRATE", "MAKING", "WORKFLOW_RUN", "Part", "crate", "crate_text"]
