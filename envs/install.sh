@@ -83,8 +83,19 @@ install_requirements() { # NAME FILES…: installs FILES unless the stamp NAME s
     echo "$now" >"$stamp"
 }
 
+install_validator() { # of RO-Crates, in an environment of its own: see envs/requirements-crate.txt
+    local place=$environment/crate-validator pins=envs/requirements-crate.txt
+    if cmp -s "$pins" "$place/installed.txt"; then
+        return
+    fi
+    "$python" -m venv "$place"
+    "$place/bin/python" -m pip --disable-pip-version-check install --quiet -r "$pins"
+    cp "$pins" "$place/installed.txt"
+}
+
 install_torch
 install_requirements study envs/requirements.txt
 if [ "$want_dev" = dev ]; then
     install_requirements dev envs/requirements.txt envs/requirements-dev.txt
+    install_validator
 fi

@@ -31,9 +31,7 @@ def uuid7() -> str:
     return str(uuid.UUID(int=value))
 
 
-def new_identity(
-    supersedes: dict[str, Any] | None, repository: Path, workflow_files: dict[str, str]
-) -> dict[str, Any]:
+def new_identity(supersedes: dict[str, Any] | None, repository: Path, workflow_files: dict[str, str]) -> dict[str, Any]:
     """What tells this record from another one with the same content.
 
     ``workflow_files``: SHA-256 by path of the copies of what stood around the study, see
@@ -54,7 +52,8 @@ def identity_of(record: Path) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     held = read_json(path)
-    return {key: held[key] for key in IDENTITY if key in held}  # records before 0.2.0 say nothing of the workflow
+    known = {"workflow": {"engine": "snakemake", "files": {}}, **held}  # records before 0.2.0 name no workflow files
+    return {key: known[key] for key in IDENTITY}
 
 
 def document(

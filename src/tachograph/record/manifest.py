@@ -45,13 +45,16 @@ def read_manifest(folder: Path) -> dict[str, str]:
     """``path -> SHA-256``. Raises TachographError, naming the line, for anything that is not such a list."""
     path = folder / MANIFEST
     try:
-        text = path.read_text(encoding="ascii")
+        text = path.read_bytes().decode("ascii")
     except FileNotFoundError:
         raise TachographError(f"{path}: the file is not there, expected the manifest of a record") from None
     except (OSError, UnicodeDecodeError) as error:
         raise TachographError(f"{path}: cannot be read: {error}") from None
     found: dict[str, str] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
+    *lines, rest = text.split("\n")  # and at nothing else: a carriage return is no part of the format
+    if rest:
+        raise TachographError(f"{path}: its last line ends without a line feed")
+    for number, line in enumerate(lines, start=1):
         match = _LINE.fullmatch(line)
         if match is None or not PLAIN_PATH.fullmatch(match[2]):
             raise TachographError(f"{path}: line {number}: found {line[:80]!r}, expected 'SHA-256  relative/path'")

@@ -8,7 +8,7 @@ from tachograph.record.markdown import code, text
 
 TEXT = """# Record of study {study}
 
-{title}. Record {record_id} of {created}, about everything in this folder.
+{title}. Record {record_id} of {created}, about everything in this folder (`./`).
 
 | file | what it is |
 |---|---|
@@ -21,6 +21,12 @@ TEXT = """# Record of study {study}
 | `attempts/` | what every attempt measured, and `run.json`: how it was made |
 | `machine.json`, `preflight.json` | facts of the machine, checks before the first timed run |
 | `tables/`, `figures/` | the tables as CSV, the figures as SVG and PNG |
+| `tables/*.pyperf.json` | seconds per unit of work, one value per run: `pyperf compare_to` two of them |
+| `registration/` | the study and trainer file as they were written, where they still said what is registered |
+| `workflow/`, `schemas/` | the rules, profile, configuration and pinned packages; the JSON schemas of the files |
+| `machine/mlperf_system.json` | the machine in the fields of an MLPerf system description; empty is unknown |
+| `provenance.intoto.json` | in-toto statement with SLSA provenance, not signed; its subjects are all raw outputs |
+| `ro-crate-metadata.json` | this folder as an RO-Crate (Provenance Run Crate 0.5), all attempts included |
 | `SHA256SUMS` | the seal |
 
 The folder may be moved or copied. To check that nothing was altered:

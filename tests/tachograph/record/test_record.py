@@ -12,7 +12,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from tachograph_study import execute_study, lay_out, make
+from tachograph_study import derive, execute_study, lay_out, make
 
 from tachograph.analysis.sealed import read_sealed
 from tachograph.analysis.study import sections
@@ -107,6 +107,7 @@ def test_forged_page_or_table_with_a_new_seal_is_found(copy: Path) -> None:
     assert verify(copy) == [
         "tables/factors.csv: it is not what record.json gives",
         "record.md: it is not what record.json gives",
+        "ro-crate-metadata.json: it is not what record.json gives",  # it holds the hashes of the other two
     ]
 
 
@@ -177,6 +178,47 @@ def test_new_content_sets_the_old_record_aside(study: StudyFolder) -> None:
     assert record["supersedes"]["record_id"] == old
     assert record["supersedes"]["folder"] == "records/001"
     assert "run-fast-seed0 is made again" in record["supersedes"]["why"]
+    assert verify(study.record) == []
+
+
+def test_edited_surroundings_alone_make_no_new_record(study: StudyFolder, tmp_path: Path) -> None:
+    """Another comment or configuration: the standing record stays; the next one has the new files."""
+    before = sha256_file(study.record / MANIFEST)
+    repository = tmp_path / "repository"
+    for name in ("Snakefile", "workflow/rules", "workflow/schemas", "profiles/default", "envs/requirements.txt"):
+        source, target = REPOSITORY / name, repository / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _ = shutil.copytree(source, target) if source.is_dir() else shutil.copyfile(source, target)
+    with (repository / "Snakefile").open("a") as stream:
+        stream.write("# a comment\n")
+    (study.path.parents[1] / "config/config.yaml").write_text("studies: [stub]\n")
+    assert write_record(study, repository).kept
+    assert sha256_file(study.record / MANIFEST) == before
+    edit_json(study.machine, lambda machine: machine.update(host="another name"))
+    derive(study)
+    assert not write_record(study, repository).kept
+    assert (study.record / "workflow/Snakefile").read_text().endswith("# a comment\n")
+    assert (study.record / "workflow/config/config.yaml").read_text() == "studies: [stub]\n"
+    assert verify(study.record) == []
+    assert verify(study.records / "001") == []
+
+
+def test_no_workflow_no_record(study: StudyFolder, tmp_path: Path) -> None:
+    """Without a Snakefile to copy: one sentence that names it, and nothing has changed."""
+    shutil.move(study.record, tmp_path / "record")
+    with pytest.raises(TachographError, match=r"Snakefile: the file is not there"):
+        write_record(study, tmp_path)
+    assert not study.record.exists()
+    assert not list(study.path.glob(".record.*"))
+
+
+def test_study_file_that_says_something_else_is_not_copied(study: StudyFolder) -> None:
+    """A study file that was edited after the runs is not passed off as the registered one."""
+    path = study.path.parents[1] / "config/studies/stub.toml"
+    path.write_text(path.read_text().replace("value = 4.0", "value = 2.0"))
+    shutil.rmtree(study.record)
+    write_record(study, REPOSITORY)
+    assert not (study.record / "registration").exists()
     assert verify(study.record) == []
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from tachograph.files import pretty_json
 from tachograph.record.exports.crateactions import actions
-from tachograph.record.exports.cratetools import OPERATOR, WORKFLOW, reference, tools
+from tachograph.record.exports.cratetools import OPERATOR, WORKFLOW, moment, reference, tools
 from tachograph.record.manifest import MANIFEST
 
 Record = dict[str, Any]
@@ -55,8 +55,9 @@ class Part:
 
 
 def parts_of(folder: Path, manifest: Mapping[str, str]) -> dict[str, Part]:
-    """The files of a record folder with the hashes of its manifest."""
-    return {name: Part(sha, (folder / name).stat().st_size) for name, sha in manifest.items()}
+    """The files of a record folder with the hashes of its manifest; one that is gone is left out."""
+    there = {name: folder / name for name in manifest if (folder / name).is_file()}
+    return {name: Part(manifest[name], path.stat().st_size) for name, path in there.items()}
 
 
 def crate_text(record: Record, parts: Mapping[str, Part]) -> str:
@@ -83,7 +84,7 @@ def crate(record: Record, parts: Mapping[str, Part]) -> dict[str, Any]:
     graph: dict[str, dict[str, Any]] = {}
     for entity in entities:  # the main workflow is a file and a workflow
         graph[entity["@id"]] = {**graph.get(entity["@id"], {}), **entity}
-    root = _root(record, [*parts, MANIFEST], [one for one in graph if "Action" in graph[one]["@type"]])
+    root = _root(record, [*parts, MANIFEST], [one for one in graph if "Action" in graph[one].get("@type", "")])
     return {"@context": CONTEXT, "@graph": [root, *(graph[name] for name in sorted(graph))]}
 
 
@@ -111,7 +112,7 @@ def _root(record: Record, files: list[str], mentions: list[str]) -> dict[str, An
         "description": f"Record {record['record_id']} of the study {record['study']['name']}: "
         f"{record['registration']['question']}",
         "identifier": f"urn:uuid:{record['record_id']}",
-        "datePublished": record["created"],
+        "datePublished": moment(record["created"]),
         "license": reference(LICENCE),
         "author": reference(OPERATOR),
         "publisher": reference(OPERATOR),
@@ -124,7 +125,7 @@ def _root(record: Record, files: list[str], mentions: list[str]) -> dict[str, An
 
 def _file(name: str, part: Part) -> dict[str, Any]:
     suffix = name[name.rfind(".") :] if "." in name else ""
-    entity = {
+    entity: dict[str, Any] = {
         "@id": name,
         "@type": "File",
         "name": name,
@@ -137,4 +138,3 @@ def _file(name: str, part: Part) -> dict[str, Any]:
     if name == "README.md":
         entity["about"] = {"@id": "./"}
     return entity
-

@@ -14,6 +14,7 @@ from tachograph.record.exports.cratetools import (
     OPERATOR,
     RECORD_STEP,
     WORKFLOW,
+    moment,
     reference,
     role_of,
     step,
@@ -46,7 +47,7 @@ def actions(record: Record, files: Collection[str]) -> list[Entity]:
             "agent": reference(OPERATOR),
             "object": reference(*(one["@id"] for one in controls)),
             "result": reference(WORKFLOW_RUN),
-            "endTime": record["created"],
+            "endTime": moment(record["created"]),
         },
         *controls,
         *(_attempt(record, one, files) for one in record["attempts"]),
@@ -83,13 +84,13 @@ def _workflow_run(record: Record) -> Entity:
         "@id": WORKFLOW_RUN,
         "@type": "CreateAction",
         "name": f"execution of the study {record['study']['name']}",
-        "description": f"{counts['counted']} of {counts['planned']} planned runs counted, {counts['attempts']} attempts",
+        "description": f"{counts['counted']} of {counts['planned']} planned runs count, {counts['attempts']} attempts",
         "instrument": reference(WORKFLOW),
         "agent": reference(OPERATOR),
         "object": reference("ledger/registration.json", "machine.json"),
         "result": reference("record.json", "record.md"),
-        "startTime": min(starts, default=record["registration"]["registered_at"]),
-        "endTime": record["created"],
+        "startTime": moment(min(starts, default=record["registration"]["registered_at"])),
+        "endTime": moment(record["created"]),
         **_status(f"{lacking} planned runs have no attempt that counts" if lacking else None),
     }
 
@@ -111,8 +112,8 @@ def _attempt(record: Record, attempt: Record, files: Collection[str]) -> Entity:
         "instrument": reference(trainer(record)),
         "agent": reference(OPERATOR),
         "object": reference(*([plan] if plan in files else []), "ledger/registration.json"),
-        "startTime": attempt["started_at"],
-        "endTime": attempt["ended_at"],
+        "startTime": moment(attempt["started_at"]),
+        "endTime": moment(attempt["ended_at"]) if attempt["ended_at"] else None,
         "result": reference(*results) if results else None,
         "environment": reference(*_setting_names(record, attempt)) or None,
     }
@@ -167,7 +168,7 @@ def _making(record: Record, files: Collection[str]) -> Entity:
         "agent": reference(OPERATOR),
         "object": reference("ledger/registration.json", "ledger/ledger.jsonl", *counted),
         "result": reference(*(name for name in made if name in files)),
-        "endTime": record["created"],
+        "endTime": moment(record["created"]),
         "actionStatus": COMPLETED,
     }
 

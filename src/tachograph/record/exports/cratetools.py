@@ -32,6 +32,11 @@ def reference(*names: str) -> Any:
     return found[0] if len(found) == 1 else found
 
 
+def moment(utc: str) -> str:
+    """A time of the record, RFC 3339, with the offset that the profile's pattern wants instead of ``Z``."""
+    return utc.removesuffix("Z") + "+00:00"
+
+
 def step(role: str) -> str:
     """The ``@id`` of the step of the workflow that makes runs of this role."""
     return f"#step/{role}"

@@ -34,7 +34,7 @@ def benchmark_suites(record: Record) -> dict[str, dict[str, Any]]:
 
 
 def _of_arm(record: Record, arm: str) -> list[dict[str, Any]]:
-    """A benchmark per quantity and window; its runs are the counted ones of the blocks, in registered order."""
+    """A benchmark per quantity; its runs are the counted ones of the blocks, in registered order."""
     runs: dict[str, list[dict[str, Any]]] = {}
     unit = record["registration"]["trainer"]["work_unit"]
     for run in record["runs"]:
@@ -45,12 +45,13 @@ def _of_arm(record: Record, arm: str) -> list[dict[str, Any]]:
 
 
 def _rates(record: Record, run: Record) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each quantity over the iterations after the warm-up, or over the whole run where no warm-up is registered."""
     labels = {"stage": record["registration"]["trainer"]["stage"]}
-    for quantity in sorted(run["rates"]):
-        for window in sorted(run["rates"][quantity]):
-            rate = run["rates"][quantity][window]
-            if rate.get("work") and rate.get("seconds"):
-                yield f"{labels.get(quantity, quantity)}, {window}", rate
+    for quantity, windows in sorted(run["rates"].items()):
+        window = "retained" if "retained" in windows else "whole run"
+        rate = windows.get(window, {})
+        if rate.get("work") and rate.get("seconds"):
+            yield f"{labels.get(quantity, quantity)}, {window}", rate
 
 
 def _run(run: Record, rate: dict[str, Any]) -> dict[str, Any]:
@@ -62,7 +63,8 @@ def _run(run: Record, rate: dict[str, Any]) -> dict[str, Any]:
 
 
 def _repeats(row: dict[str, Any]) -> dict[str, Any]:
-    return {"values": [1.0 / rate for rate in row.get("repeats") or [] if rate]}
+    """The repeats of one part of a component as one run, or its one rate where it was not repeated."""
+    return {"values": [1.0 / rate for rate in row.get("repeats") or [row.get("value")] if rate]}
 
 
 def _benchmark(name: str, unit: str, runs: list[dict[str, Any]]) -> dict[str, Any]:

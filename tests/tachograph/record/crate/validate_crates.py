@@ -20,7 +20,9 @@ from rocrate_validator.models import ValidationSettings
 from urllib3 import HTTPResponse
 
 CONTEXTS = {
-    "https://w3id.org/ro/crate/1.1/context": Path(importlib.metadata.distribution("rocrate").locate_file("rocrate/data/ro-crate.jsonld")),
+    "https://w3id.org/ro/crate/1.1/context": Path(
+        importlib.metadata.distribution("rocrate").locate_file("rocrate/data/ro-crate.jsonld")
+    ),
     "https://w3id.org/ro/terms/workflow-run/context": Path(__file__).with_name("workflow-run-context.json"),
 }
 
