@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from tachograph.record.exports.throughput import benchmark_suites
 from tachograph.record.markdown import code, text
 
+THROUGHPUT = (
+    "| `tables/*.pyperf.json` | seconds per unit of work, one value per run: `pyperf compare_to` two of them |\n"
+)
 TEXT = """# Record of study {study}
 
 {title}. Record {record_id} of {created}, about everything in this folder (`./`).
@@ -21,7 +25,7 @@ TEXT = """# Record of study {study}
 | `attempts/` | what every attempt measured, and `run.json`: how it was made |
 | `machine.json`, `preflight.json` | facts of the machine, checks before the first timed run |
 | `tables/`, `figures/` | the tables as CSV, the figures as SVG and PNG |
-| `tables/*.pyperf.json` | seconds per unit of work, one value per run: `pyperf compare_to` two of them |
+{throughput}\
 | `registration/` | the study and trainer file as they were written, where they still said what is registered |
 | `workflow/`, `schemas/` | the rules, profile, configuration and pinned packages; the JSON schemas of the files |
 | `machine/mlperf_system.json` | the machine in the fields of an MLPerf system description; empty is unknown |
@@ -49,6 +53,7 @@ Files that were too large or not ours to copy (checkpoints, logs of the trainer)
 def readme(record: dict[str, Any]) -> str:
     """The text of ``README.md``."""
     return TEXT.format(
+        throughput=THROUGHPUT if benchmark_suites(record) else "",
         study=text(record["study"]["name"]),
         title=text(record["study"]["title"]),
         record_id=code(record["record_id"]),

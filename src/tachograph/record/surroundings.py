@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Protocol
 
 from tachograph.errors import TachographError
 from tachograph.files import sha256_file
-from tachograph.models import Study, Trainer
 from tachograph.record.exports.cratetools import WORKFLOW
 from tachograph.study.loading import load_study
 
@@ -20,11 +20,18 @@ OF_THE_WORKFLOW = ("Snakefile", "workflow/rules/*.smk", "profiles/default/config
 SCHEMAS = "workflow/schemas/*.json"
 
 
-def copy_surroundings(place: Path, repository: Path, config: Path, study: Study, trainer: Trainer) -> dict[str, str]:
+class Named(Protocol):
+    """A model that was read from the file of its name."""
+
+    name: str
+
+
+def copy_surroundings(place: Path, repository: Path, config: Path, study: Named, program: Named) -> dict[str, str]:
     """Copy the files into ``place``, instead of those that are there; ``path -> SHA-256`` of the copies.
 
-    ``repository`` holds the Snakefile, ``config`` the configuration with the study and trainer files. These two are
-    copied only if they still say what is registered. Raises TachographError if there is no Snakefile.
+    ``repository`` holds the Snakefile, ``config`` the configuration with the study file and that of its trainer (or
+    other program). These two are copied only if they still say what is registered. Raises TachographError if there is
+    no Snakefile.
     """
     copies = {
         f"workflow/{path.relative_to(repository).as_posix().removeprefix('workflow/')}": path
@@ -36,9 +43,10 @@ def copy_surroundings(place: Path, repository: Path, config: Path, study: Study,
     copies |= {f"schemas/{path.name}": path for path in repository.glob(SCHEMAS)}
     if (config / "config.yaml").is_file():
         copies["workflow/config/config.yaml"] = config / "config.yaml"
-    if _still_registered(config, study, trainer):
+    if _still_registered(config, study, program):
+        kind = type(program).__name__.lower()  # its file stands in the folder called by the plural
         copies["registration/study.toml"] = config / "studies" / f"{study.name}.toml"
-        copies["registration/trainer.toml"] = config / "trainers" / f"{trainer.name}.toml"
+        copies[f"registration/{kind}.toml"] = config / f"{kind}s" / f"{program.name}.toml"
     _clear(place)
     for name, source in copies.items():
         (place / name).parent.mkdir(parents=True, exist_ok=True)
@@ -60,8 +68,8 @@ def _clear(place: Path) -> None:
             shutil.rmtree(place / name)
 
 
-def _still_registered(config: Path, study: Study, trainer: Trainer) -> bool:
+def _still_registered(config: Path, study: Named, program: Named) -> bool:
     try:
-        return load_study(config, study.name) == (study, trainer)
+        return load_study(config, study.name) == (study, program)
     except TachographError:
         return False  # somebody is at work on it; the registration holds what was frozen

@@ -22,6 +22,8 @@ STEPS = {
     "run": "one run of one arm in a block",
     "aa": "the reference again, with the same seed",
     "profile": "stages of one arm, or a component alone",
+    "candidate": "one change alone, beside what it would replace",
+    "cell": "one thing about the machine, in a process of its own",
     RECORD_STEP: "analyse the sealed files, write tables, figures and the record",
 }
 

@@ -16,7 +16,9 @@ FORMAT = "1.0"
 
 def benchmark_suites(record: Record) -> dict[str, dict[str, Any]]:
     """Name -> content of a pyperf file: ``throughput-ARM`` of each arm with runs, ``component`` if one was measured."""
-    found = {}
+    found: dict[str, dict[str, Any]] = {}
+    if "runs" not in record:
+        return found  # a study of another kind, which trains nothing
     for arm in record["registration"]["arm_order"]:
         benchmarks = _of_arm(record, arm)
         if benchmarks:
