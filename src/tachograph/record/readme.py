@@ -31,6 +31,7 @@ TEXT = """# Record of study {study}
 | `machine/mlperf_system.json` | the machine in the fields of an MLPerf system description; empty is unknown |
 | `provenance.intoto.json` | in-toto statement with SLSA provenance, not signed; its subjects are all raw outputs |
 | `ro-crate-metadata.json` | this folder as an RO-Crate (Provenance Run Crate 0.5), all attempts included |
+| `RAW.SHA256SUMS` | all raw output of the study, that outside of this folder too |
 | `SHA256SUMS` | the seal |
 
 The folder may be moved or copied. To check that nothing was altered:
@@ -46,7 +47,18 @@ tachograph verify .
 ```
 
 Files that were too large or not ours to copy (checkpoints, logs of the trainer) are named with their SHA-256 in
-`record.json` under `external`.
+`record.json` under `external`. To check them, and the copies here, where the study was executed:
+
+```
+cd results/{name} && sha256sum -c --strict --quiet record/RAW.SHA256SUMS
+```
+
+To sign the seal, and to check a signature, whose file `SHA256SUMS.sig` may lie beside it:
+
+```
+ssh-keygen -Y sign -f KEY -n record SHA256SUMS
+ssh-keygen -Y verify -f ALLOWED_SIGNERS -I WHO -n record -s SHA256SUMS.sig < SHA256SUMS
+```
 """
 
 
@@ -55,6 +67,7 @@ def readme(record: dict[str, Any]) -> str:
     return TEXT.format(
         throughput=THROUGHPUT if benchmark_suites(record) else "",
         study=text(record["study"]["name"]),
+        name=record["study"]["name"],
         title=text(record["study"]["title"]),
         record_id=code(record["record_id"]),
         created=record["created"],

@@ -52,7 +52,7 @@ def verify(folder: Path) -> list[str]:
         found += _surroundings(folder, record)
     except TachographError as error:
         found.append(str(error))
-    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError, OSError) as error:
         found.append(f"it cannot be recomputed: {type(error).__name__}: {error}")
     return found
 

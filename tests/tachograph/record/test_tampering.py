@@ -91,6 +91,57 @@ def test_manifest_in_another_form_is_refused(copy: Path, spoil, sentence: str) -
         verify(copy)
 
 
+def test_manifest_that_is_a_link_is_refused(copy: Path) -> None:
+    """The seal must be the record's own file."""
+    (copy / MANIFEST).rename(copy.parent / MANIFEST)
+    (copy / MANIFEST).symlink_to(copy.parent / MANIFEST)
+    with pytest.raises(TachographError, match="found a symbolic link"):
+        verify(copy)
+
+
+def test_file_that_cannot_be_read_is_named(copy: Path) -> None:
+    """An error of the file system is a finding about that file, and the others are still looked at."""
+    name = "a" * 300
+    with (copy / MANIFEST).open("a") as stream:
+        stream.write(f"{'0' * 64}  {name}\n")
+    (copy / "record.md").write_text("?")
+    findings = verify(copy)
+    assert f"{name}: it cannot be read: File name too long" in findings
+    assert any(finding.startswith("record.md: it was altered") for finding in findings)
+
+
+def test_pipe_in_place_of_a_file_is_found(copy: Path) -> None:
+    """A named pipe blocks nobody: it is no file."""
+    (copy / "record.md").unlink()
+    os.mkfifo(copy / "record.md")
+    assert "record.md: it is listed in SHA256SUMS but not there" in verify(copy)
+
+
+def test_raw_output_is_checked_where_it_lies(recorded: StudyFolder, copy: Path) -> None:
+    """RAW.SHA256SUMS holds every file of every attempt, those that are in no record too."""
+    command = ["sha256sum", "-c", "--strict", "--quiet", str(copy / "RAW.SHA256SUMS")]
+    assert subprocess.run(command, cwd=recorded.path, check=False).returncode == 0
+    listed = {line.split("  ")[1] for line in (copy / "RAW.SHA256SUMS").read_text().splitlines()}
+    there = {path.relative_to(recorded.path).as_posix() for path in recorded.path.glob("attempts/*/*/*")}
+    assert listed == there
+    assert any(name.endswith("trainer.log") for name in listed)
+
+
+@pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not there")
+def test_signature_beside_the_seal(copy: Path, tmp_path: Path) -> None:
+    """A signature of the manifest is no foreign file; it fits this manifest and no other."""
+    key = tmp_path / "key"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
+    sign = ["ssh-keygen", "-q", "-Y", "sign", "-f", str(key), "-n", "record", MANIFEST]
+    subprocess.run(sign, cwd=copy, check=True, capture_output=True)
+    assert (copy / "SHA256SUMS.sig").is_file()
+    assert verify(copy) == []
+    check = ["ssh-keygen", "-Y", "check-novalidate", "-n", "record", "-s", str(copy / "SHA256SUMS.sig")]
+    text = (copy / MANIFEST).read_bytes()
+    assert subprocess.run(check, input=text, capture_output=True, check=False).returncode == 0
+    assert subprocess.run(check, input=text[:-1] + b"x\n", capture_output=True, check=False).returncode != 0
+
+
 def test_added_file_with_a_new_seal_is_found(copy: Path) -> None:
     """A file that was slipped in and sealed anew is not in the crate that record.json gives."""
     (copy / "tables/better.csv").write_text("factor\n40\n")
