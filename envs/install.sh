@@ -83,8 +83,8 @@ install_requirements() { # NAME FILES…: installs FILES unless the stamp NAME s
     echo "$now" >"$stamp"
 }
 
-install_validator() { # of RO-Crates, in an environment of its own: see envs/requirements-crate.txt
-    local place=$environment/crate-validator pins=envs/requirements-crate.txt
+install_validators() { # of records, in an environment of their own, see the file of their pins
+    local place=$environment/validators pins=envs/requirements-validators.txt
     if cmp -s "$pins" "$place/installed.txt"; then
         return
     fi
@@ -97,5 +97,5 @@ install_torch
 install_requirements study envs/requirements.txt
 if [ "$want_dev" = dev ]; then
     install_requirements dev envs/requirements.txt envs/requirements-dev.txt
-    install_validator
+    install_validators
 fi

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tachograph_study import execute_study, lay_out, make, opened
+from tachograph_study import execute_study, lay_out, make, opened, validators_python
 
 from tachograph.commands.discard import discard
 from tachograph.files import read_json, write_json
@@ -20,8 +19,7 @@ from tachograph.record.manifest import read_manifest
 from tachograph.record.verify import verify
 from tachograph.study.layout import StudyFolder
 
-PROGRAM = Path(__file__).parent / "crate" / "validate_crates.py"
-PYTHON = Path(sys.prefix) / "crate-validator" / "bin" / "python"
+PROGRAM = Path(__file__).parent / "validators" / "validate_crates.py"
 COMPLETED, FAILED = "http://schema.org/CompletedActionStatus", "http://schema.org/FailedActionStatus"
 UNKNOWN_ADDRESSES = {  # neither the trainer nor the operator has an address that a record could know
     "process-run-crate-0.5_3.2": "The Application SHOULD have a url",
@@ -32,9 +30,7 @@ UNKNOWN_ADDRESSES = {  # neither the trainer nor the operator has an address tha
 
 def findings(tmp_path: Path, level: str, *crates: Path) -> list[list[str]]:
     """What roc-validator has to say of each crate, from its own environment, with no document but ours."""
-    if not PYTHON.exists():
-        pytest.skip("roc-validator is not installed: envs/install.sh dev")
-    command = [str(PYTHON), str(PROGRAM), str(tmp_path / "cache"), level, *map(str, crates)]
+    command = [str(validators_python()), str(PROGRAM), str(tmp_path / "cache"), level, *map(str, crates)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=250)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)

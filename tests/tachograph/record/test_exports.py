@@ -13,9 +13,9 @@ from pathlib import Path
 import jsonschema
 import pyperf
 import pytest
-from tachograph_study import STUB
+from tachograph_study import STUB, validators_python
 
-from tachograph.files import read_json, sha256_file
+from tachograph.files import read_json, sha256_file, write_json
 from tachograph.record.exports.mlperf import system_description
 from tachograph.record.manifest import write_manifest
 from tachograph.record.verify import verify
@@ -135,6 +135,24 @@ def test_statement_names_every_raw_output(recorded: StudyFolder) -> None:
     }
     assert details["metadata"]["invocationId"] == f"urn:uuid:{record['record_id']}"
     assert details["metadata"]["startedOn"] <= details["metadata"]["finishedOn"] == record["created"]
+
+
+def test_statement_is_one_for_its_own_project(recorded: StudyFolder, tmp_path: Path) -> None:
+    """The bindings of in-toto read statement and SLSA predicate without an unknown field; a lost digest is noticed."""
+
+    def validate(path: Path) -> subprocess.CompletedProcess[str]:
+        program = Path(__file__).parent / "validators" / "validate_statement.py"
+        command = [str(validators_python()), str(program), str(path)]
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+    path = recorded.record / "provenance.intoto.json"
+    done = validate(path)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) == len(list(recorded.path.glob("attempts/*/*/*")))
+    statement = read_json(path)
+    statement["subject"][3]["digest"] = {}
+    write_json(tmp_path / "damaged.json", statement)
+    assert "At least one digest required (subject 3)" in validate(tmp_path / "damaged.json").stderr
 
 
 def test_record_brings_its_schemas_and_its_study(recorded: StudyFolder) -> None:

@@ -1,6 +1,6 @@
 """Validate crates without a network: python validate_crates.py CACHE LEVEL CRATE …
 
-Runs in the environment of envs/requirements-crate.txt. Prints as JSON, per crate, the sentences of roc-validator's
+Runs in the environment of envs/requirements-validators.txt. Prints as JSON, per crate, the sentences of roc-validator's
 findings of the profile provenance-run-crate-0.5. It reads JSON-LD contexts through a cache of HTTP responses, which is
 filled here with the two documents that a record refers to: the RO-Crate 1.1 context, which the package rocrate 0.13
 ships, and the one of Workflow Run Crate terms beside this file (repository ResearchObject/ro-terms,
