@@ -51,7 +51,7 @@ facts = ["device"]
 STUDY = """
 schema = "study/1"
 name = "toy"
-title = "Toy"
+title = "Toy <script>alert('toy')</script> | *&amp;*"
 trainer = "stub"
 device = "cpu"
 threads = 1
@@ -63,7 +63,7 @@ question = "Is it faster?"
 kind = "exploratory"
 
 [arms.reference]
-title = "slow"
+title = "slow <img src=x onerror=alert('slow')>"
 environment = { STUB_PATH = "reference" }
 
 [arms.fast]
