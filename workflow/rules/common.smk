@@ -63,6 +63,23 @@ def plan_file(role):
     return lambda wildcards: f"results/{wildcards.study}/{planned(role, wildcards).plan_file}"
 
 
+def waits_for(role, *files):
+    """Input function: files that a run needs to be there. Their times matter to a run that is still to be made only.
+
+    While an input is being renewed Snakemake (9.27.1) passes over a job that has it as ancient(), even where the
+    output of the job is missing or forced; so it is ancient() for nothing but a run that is there.
+    """
+
+    def inputs(wildcards):
+        one = STUDIES[wildcards.study]
+        run = planned(role, wildcards)
+        there = all((one.folder.path / name).exists() for name in (run.target, run.run_file))
+        paths = [one.registered_file if name == "registered" else str(one.folder.path / name) for name in files]
+        return [ancient(path) for path in paths] if there and not forced_targets() else paths
+
+    return inputs
+
+
 def priority(role):
     """Priority function: studies in configured order, runs in registered order."""
     return lambda wildcards: STUDIES[wildcards.study].priority(planned(role, wildcards))
