@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from study_project import Project, make_project
 
+from study_project import Project, make_project
 from tachograph.files import sha256_file
 from tachograph.study.layout import StudyFolder
 from tachograph.study.planning import PlannedRun

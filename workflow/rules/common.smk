@@ -1,5 +1,6 @@
 """What all rules share: the opened studies, their wildcards, caps, and input functions."""
 
+import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -15,6 +16,7 @@ ENVIRONMENT = str(Path(workflow.basedir) / "envs" / "tachograph.yaml")
 
 try:
     CONFIGURATION, STUDIES = opening.open_studies(config, ROOT)
+    opening.refuse_unplanned(STUDIES, sys.argv[1:])  # Snakemake knows its targets only later
 except TachographError as error:
     raise WorkflowError(str(error))
 
@@ -128,8 +130,9 @@ def begin_session():
     """Before the first job: caps, devices, lock folders, and nobody else at work on these studies."""
     from tachograph.study import session
 
+    outputs = {str(path) for job in workflow.dag.needrun_jobs() for path in job.output}
     try:
-        session.begin(STUDIES.values(), CONFIGURATION, workflow.global_resources, forced_targets())
+        session.begin(STUDIES.values(), CONFIGURATION, workflow.global_resources, forced_targets(), outputs)
     except TachographError as error:
         raise WorkflowError(str(error))
 

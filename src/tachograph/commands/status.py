@@ -9,6 +9,7 @@ from tachograph.scripting import configuration
 from tachograph.study.integrity import damaged_files
 from tachograph.study.layout import StudyFolder
 from tachograph.study.opening import RESULTS
+from tachograph.study.recovery import as_seen_now
 from tachograph.study.registration import current_study, read_registration
 from tachograph.study.state import read_state
 from tachograph.study.status import status_page
@@ -30,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"Study `{name}` was never executed here; `tachograph plan {name}` shows what it would do.\n")
             continue
         study, _, planned = current_study(registration)
-        state = read_state(folder)
+        state = as_seen_now(read_state(folder))
         print(status_page(study.title, folder, planned, state))
         for path, wrong, way_on in damaged_files(folder, state):
             print(f"**Damaged**: {path}: {wrong}; the way on: {way_on}\n")

@@ -29,8 +29,7 @@ class Ledger:
         self.path = path
 
     def append(self, event: str, **values: Any) -> dict[str, Any]:
-        """Append one event and sync it to disk. Raises TachographError if the chain is broken."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        """Append one event and sync it to disk. Raises TachographError if that is not possible."""
         with self._locked() as descriptor:
             lines = self._lines(descriptor)
             os.ftruncate(descriptor, sum(map(len, lines)))
@@ -75,7 +74,11 @@ class Ledger:
 
     @contextmanager
     def _locked(self) -> Iterator[int]:
-        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise TachographError(f"{self.path}: cannot be written: {error.strerror}") from None
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)  # two jobs may append at once
             yield descriptor
