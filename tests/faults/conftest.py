@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tachograph"))  # lease_helpers
+
 from laboratory import REFERENCE, Laboratory, make_laboratory
 from rows import Result, Row, table
 

@@ -88,6 +88,12 @@ def act(planted: str, device: int, out: Path) -> None:
     elif word == "file-limit":  # the file system refuses to let a file grow
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600))
+    elif word == "full":  # a checkpoint that the disk has no room for
+        fill(f"fill {value}")
+        (out / "checkpoint.bin").write_bytes(bytes(1 << 20))
+    elif word == "clock":  # somebody sets the clock
+        set_before = time.time
+        time.time = lambda: set_before() + float(value)
     elif word == "link":
         (out / "elsewhere").symlink_to("/etc")
     elif word == "checkpoint":

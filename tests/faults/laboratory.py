@@ -136,12 +136,16 @@ class Laboratory(Project):
             assert time.monotonic() < end, "the attempt was not ended"
             time.sleep(0.05)
 
+    def places(self) -> set[str]:
+        """The working directory of this laboratory's programs."""
+        return {str(self.path.resolve())}
+
     def end_everything(self) -> None:
         """Kill what is left of this laboratory, and close the pipes."""
         for process in psutil.process_iter(["cwd"]):
             with contextlib.suppress(psutil.Error):
                 cwd = process.info["cwd"]
-                if cwd and Path(cwd) == self.path.resolve():
+                if cwd in self.places():
                     process.kill()
         for started in self.started:
             with contextlib.suppress(ProcessLookupError):

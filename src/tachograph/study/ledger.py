@@ -37,13 +37,13 @@ class Ledger:
             line = canonical_json(entry).encode() + b"\n"
             before = os.fstat(descriptor).st_size
             try:
-                written = os.write(descriptor, line)
-                if written != len(line):
-                    raise OSError(f"{written} of {len(line)} bytes written")
+                rest = memoryview(line)
+                while rest:  # a full disk takes a part, and says why with the next
+                    rest = rest[os.write(descriptor, rest) :]
                 os.fsync(descriptor)
             except OSError as error:
                 os.ftruncate(descriptor, before)  # a full disk must not leave half a line behind
-                raise TachographError(f"{self.path}: cannot be written: {error}") from None
+                raise TachographError(f"{self.path}: cannot be written: {error.strerror}") from None
         return entry
 
     def read(self) -> list[dict[str, Any]]:
