@@ -80,7 +80,7 @@ class _Material:
 def _gather(folder: StudyFolder, place: Path) -> _Material:
     """Copy the sealed files to ``place`` and analyse the copies."""
     attempts = [
-        {"run": key, "attempt": one.number, "files": one.files}
+        {"run": key, "attempt": one.number, "files": one.files, "pruned": one.pruned}
         for key, tries in read_state(folder).attempts.items()
         for one in tries
     ]

@@ -74,7 +74,8 @@ def sealed_files(folder: StudyFolder, attempts: list[dict[str, Any]]) -> tuple[l
     """Paths of attempt files that go into a record, and the files that stay outside with hash, size and reason.
 
     Inside: each attempt's run.json and its result (history, profile, …). The trainer's own log may hold anything,
-    and checkpoints are large: they are named by their hashes, as is a file that is no longer as it was sealed.
+    and checkpoints are large: they are named by their hashes, as is a file that is no longer as it was sealed, or that
+    was pruned.
     """
     inside: list[str] = []
     outside: list[dict[str, Any]] = []
@@ -83,6 +84,10 @@ def sealed_files(folder: StudyFolder, attempts: list[dict[str, Any]]) -> tuple[l
         sound = {file for file, sha in one["files"].items() if not damage(folder.path / place / file, sha, whole=True)}
         result = read_json(folder.path / place / RUN)["result"] if RUN in sound else None
         for file, sha in one["files"].items():
+            if file in one["pruned"]:
+                gone = one["pruned"][file]
+                outside.append({"path": f"{place}/{file}", "sha256": sha, "bytes": gone.bytes, "storage": gone.words})
+                continue
             path = folder.path / place / file
             if file in sound and file in (RUN, result):
                 inside.append(f"{place}/{file}")

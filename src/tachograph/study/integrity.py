@@ -58,7 +58,8 @@ def damaged_files(folder: StudyFolder, state: StudyState, *, whole: bool = False
             if attempt.discarded is None and attempt.validity == "valid":
                 discard = f"restore it from a backup, or: {discard_command(name, key)}"
                 for file, sha in attempt.files.items():
-                    check(folder.path / attempt.folder / file, sha, discard)
+                    if file not in attempt.pruned:
+                        check(folder.path / attempt.folder / file, sha, discard)
     _check_against_ledger(folder, state, found)
     for key, event in state.published.items():
         if key in state.requested:
