@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import tempfile
@@ -25,7 +26,7 @@ from tachograph.record.outcome import OUTCOME, outcome
 from tachograph.record.page import page
 from tachograph.record.readme import readme
 from tachograph.record.surroundings import copy_surroundings, keep_surroundings
-from tachograph.study.layout import StudyFolder
+from tachograph.study.layout import BEGUN_RECORD, StudyFolder
 from tachograph.study.ledger import Ledger
 from tachograph.study.recordkeeping import next_record_folder, set_record_aside
 from tachograph.study.registration import differences
@@ -84,7 +85,7 @@ class _Material:
 def _gather(folder: StudyFolder, place: Path) -> _Material:
     """Copy the sealed files to ``place`` and analyse the copies."""
     attempts = [
-        {"run": key, "attempt": one.number, "files": one.files}
+        {"run": key, "attempt": one.number, "files": one.files, "pruned": one.pruned}
         for key, tries in read_state(folder).attempts.items()
         for one in tries
     ]
@@ -192,12 +193,15 @@ def _announce(folder: StudyFolder, sha: str, *, kept: bool) -> Written:
 
 @contextmanager
 def _folder_beside(record: Path) -> Iterator[Path]:
-    place = Path(tempfile.mkdtemp(dir=record.parent, prefix=".record."))
+    place = Path(tempfile.mkdtemp(dir=record.parent, prefix=BEGUN_RECORD))
+    descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
     try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)  # a new session removes what nobody has locked
         place.chmod(0o755)
         yield place
     finally:
         shutil.rmtree(place, ignore_errors=True)
+        os.close(descriptor)
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -81,7 +81,7 @@ def sealed_files(folder: StudyFolder, attempts: list[dict[str, Any]]) -> tuple[l
 
     Inside: each attempt's run.json and its result (history, profile, …; of runs in turn every history). The
     trainer's own log may hold anything, and checkpoints are large: they are named by their hashes, as is a file
-    that is no longer as it was sealed.
+    that is no longer as it was sealed, or that was pruned.
     """
     inside: list[str] = []
     outside: list[dict[str, Any]] = []
@@ -91,6 +91,10 @@ def sealed_files(folder: StudyFolder, attempts: list[dict[str, Any]]) -> tuple[l
         facts = read_json(folder.path / place / RUN) if RUN in sound else {}
         wanted = {RUN, facts.get("result"), *facts.get("evidence", [])}
         for file, sha in one["files"].items():
+            if file in one["pruned"]:
+                gone = one["pruned"][file]
+                outside.append({"path": f"{place}/{file}", "sha256": sha, "bytes": gone.bytes, "storage": gone.words})
+                continue
             path = folder.path / place / file
             if file in sound and file in wanted:
                 inside.append(f"{place}/{file}")
