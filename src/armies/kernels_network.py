@@ -82,8 +82,8 @@ def power_of_two(x):  # type: ignore[no-untyped-def]
     """2^x of a float32 in [-126, 127], within 2e-7 of it.
 
     Adding 1.5 · 2^23 rounds to an integer n and leaves n in the low bits of the sum; 2^(x - n) with
-    |x - n| ≤ 1/2 is a polynomial (the best of degree 5 that is exact at 0). Unlike ``math.exp2`` it is made of operations that vectors
-    have. Sums must not be reordered here, or the rounding would be optimised away.
+    |x - n| ≤ 1/2 is a polynomial (the best of degree 5 that is exact at 0). Unlike ``math.exp2`` it is made of
+    operations that vectors have. Sums must not be reordered here, or the rounding would be optimised away.
     """
     rounded = np.float32(np.float32(x) + np.float32(12582912))
     f = np.float32(x) - np.float32(rounded - np.float32(12582912))

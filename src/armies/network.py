@@ -63,7 +63,7 @@ class Block(nn.Module):
         if rows is not None:
             x, queried = take_rows(x, rows), take_rows(normed, rows)
         x = x + (self._by_products(queried, normed) if products else self._by_torch(queried, normed))
-        return x + self.contract(F.relu(self.expand(self.feed_norm(x))))
+        return x + self.contract(F.relu(self.expand(self.feed_norm(x)), inplace=True))
 
     def _by_torch(self, queried: Tensor, normed: Tensor) -> Tensor:
         """Rows that ask [B, R, C] (``normed`` itself if all do) and all rows [B, T, C] -> attention [B, R, C]."""

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-PIECE = 2**18  # scores computed at a time: 1 MiB in float32
+PIECE = 2**19  # scores computed at a time: 2 MiB in float32
 BOUND = 64.0  # of scores in base 2: sums of 2^±64 are exact to float32's precision
 
 
@@ -29,12 +29,11 @@ class ProductAttention(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        query = query * (math.log2(math.e) / math.sqrt(query.shape[1]))
         total = query.new_empty(query.shape[0], 1, query.shape[2])
         out = torch.empty_like(query)
         bounded = scores_are_bounded(query, key)
-        for piece in pieces(key.shape[2], query):
-            weights = unscaled_weights(query[piece], key[piece], bounded)
+        for piece, buffer in pieces(query, key.shape[2]):
+            weights = unscaled_weights(query[piece], key[piece], bounded, buffer)
             torch.sum(weights, 1, keepdim=True, out=total[piece])
             torch.bmm(value[piece], weights, out=out[piece])
         out /= total
@@ -46,36 +45,46 @@ class ProductAttention(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         query, key, value, total, out = ctx.saved_tensors
         gradient = gradients[0] / total
-        # d weights = weights / total * (valueᵀ d out - sum of out * d out)
+        # d scores = weights / total * (valueᵀ d out - sum of out * d out)
         shift = (gradient * out).sum(1, keepdim=True)
         d_query, d_key, d_value = (torch.empty_like(tensor) for tensor in (query, key, value))
-        for piece in pieces(key.shape[2], query):
-            weights = unscaled_weights(query[piece], key[piece], ctx.bounded)
+        for (piece, buffer), (_, other) in zip(*(pieces(query, key.shape[2]) for _ in range(2)), strict=True):
+            weights = unscaled_weights(query[piece], key[piece], ctx.bounded, buffer)
             torch.bmm(gradient[piece], weights.transpose(1, 2), out=d_value[piece])
-            d_scores = torch.baddbmm(shift[piece], value[piece].transpose(1, 2), gradient[piece], beta=-1)
+            d_scores = torch.bmm(value[piece].transpose(1, 2), gradient[piece], out=other)
+            d_scores -= shift[piece]
             d_scores *= weights
             torch.bmm(key[piece], d_scores, out=d_query[piece])
             torch.bmm(query[piece], d_scores.transpose(1, 2), out=d_key[piece])
-        # The saved query is scaled by log2 e / √D; the derivative of 2^s brings ln 2.
-        return d_query / math.sqrt(query.shape[1]), d_key * math.log(2), d_value
+        scale = 1 / math.sqrt(query.shape[1])
+        return d_query * scale, d_key * scale, d_value
 
 
-def pieces(T: int, query: Tensor) -> Iterator[slice]:
-    """Slices of the H heads."""
+def pieces(query: Tensor, T: int) -> Iterator[tuple[slice, Tensor]]:
+    """Slices of the H heads, and for each a buffer [.., T, R]: always the same memory, it stays in the cache."""
     H, _, R = query.shape
-    step = max(1, PIECE // (T * R))
-    return (slice(first, first + step) for first in range(0, H, step))
+    step = min(H, max(1, PIECE // (T * R)))
+    memory = query.new_empty(step, T, R)
+    for first in range(0, H, step):
+        yield slice(first, first + step), memory[: H - first]
+
+
+def score_scale(query: Tensor) -> float:
+    """What query·key is multiplied by: 1 / √D, and log2 e, as the exponential is one of base 2."""
+    return math.log2(math.e) / math.sqrt(query.shape[1])
 
 
 def scores_are_bounded(query: Tensor, key: Tensor) -> bool:
     """Whether no score can lie beyond ±BOUND: then the weights need no search for the largest score."""
-    bound = query.shape[1] * query.abs().amax() * key.abs().amax()
+    extremes = (tensor.aminmax() for tensor in (query, key))
+    largest_query, largest_key = (torch.maximum(-lowest, highest) for lowest, highest in extremes)
+    bound = score_scale(query) * query.shape[1] * largest_query * largest_key
     return bool(bound < BOUND)  # false for NaN too
 
 
-def unscaled_weights(query: Tensor, key: Tensor, bounded: bool) -> Tensor:
-    """2^scores [H, T, R], divided by the largest of each query unless ``bounded``."""
-    scores = torch.bmm(key.transpose(1, 2), query)
+def unscaled_weights(query: Tensor, key: Tensor, bounded: bool, out: Tensor) -> Tensor:
+    """2^scores [H, T, R], divided by the largest of each query unless ``bounded``; written to ``out``."""
+    scores = torch.baddbmm(out, key.transpose(1, 2), query, beta=0, alpha=score_scale(query), out=out)
     if not bounded:
         scores -= scores.amax(1, keepdim=True)
     return scores.exp2_()

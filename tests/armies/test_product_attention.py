@@ -1,13 +1,11 @@
 """Attention by products against torch's, forward and backward."""
 
-import math
-
 import pytest
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 from armies import product_attention
-from armies.product_attention import BOUND, ProductAttention, scores_are_bounded
+from armies.product_attention import BOUND, ProductAttention, score_scale, scores_are_bounded
 
 
 def leaves(heads, channels, queries, tokens, size):
@@ -44,7 +42,8 @@ def test_product_attention_is_attention(monkeypatch, size, piece):
 def test_scores_at_the_bound_lose_nothing_in_float32():
     """With scores at the edge of what needs no maximum, float32 is as near to float64 as torch's is."""
     query, key, value = (x.detach().float() for x in leaves(16, 4, 9, 13, 1.0))
-    query *= 0.99 * BOUND * math.log(2) * 2 / (4 * query.abs().max() * key.abs().max())
+    query *= 0.99 * BOUND / (4 * score_scale(query) * query.abs().max() * key.abs().max())
+    assert scores_are_bounded(query, key)
     exact = by_torch(query.double(), key.double(), value.double())
     ours, theirs = ((f(query, key, value) - exact).abs().max() for f in (ProductAttention.apply, by_torch))
     assert ours < max(2 * theirs, 1e-5)
