@@ -97,15 +97,16 @@ def power_of_two(x):  # type: ignore[no-untyped-def]
     return p * np.int32(bits).view(np.float32)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=EXACT)
 def largest_magnitude(x):  # type: ignore[no-untyped-def]
-    """max |x| of x [C, T]; the loop over T is one over vectors."""
-    C, T = x.shape
-    largest = np.zeros(T, np.float32)
-    for c in range(C):
-        for t in range(T):
-            largest[t] = max(largest[t], abs(x[c, t]))
-    return largest.max()
+    """max |x|, NaN if there is one. Without their sign, the bits of floats are in the floats' order."""
+    bits = x.reshape(x.size).view(np.int32)
+    largest = np.int32(0)
+    for i in range(bits.size):
+        magnitude = np.int32(bits[i] & np.int32(0x7FFFFFFF))
+        if magnitude > largest:
+            largest = magnitude
+    return np.int32(largest).view(np.float32)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -169,9 +170,9 @@ def block(w, layer, x, rows):  # type: ignore[no-untyped-def]
     out += np.dot(w.output[layer], needed)
     normalise(out, w.feed_gain[layer], w.feed_shift[layer], needed)
     hidden = np.dot(w.expand[layer], needed)
-    for f in range(hidden.shape[0]):
-        for r in range(hidden.shape[1]):
-            hidden[f, r] = max(hidden[f, r], np.float32(0))
+    flat = hidden.reshape(hidden.size)
+    for i in range(flat.size):
+        flat[i] = max(flat[i], np.float32(0))
     out += np.dot(w.contract[layer], hidden)
     return out
 
@@ -188,11 +189,14 @@ def take_columns(x, columns):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def embed(w, codes, summary):  # type: ignore[no-untyped-def]
-    """Codes uint8 [cells, 2] and summary uint8 [SUMMARY] of a game -> its tokens [C, T]."""
+    """Codes uint8 [cells, 2] and summary uint8 [SUMMARY] of a game -> its tokens [C, T].
+
+    The codes of an empty cell that the last plies did not touch are 0 and stand for no planes at all.
+    """
     x = w.fixed.copy()
     for cell in range(w.token_of_cell.size):
         t = w.token_of_cell[cell]
-        if t > 0:
+        if t > 0 and (codes[cell, 0] or codes[cell, 1]):
             pieces, history = w.pieces[codes[cell, 0]], w.history[codes[cell, 1]]
             for c in range(x.shape[0]):
                 x[c, t] += pieces[c] + history[c]
@@ -242,16 +246,12 @@ def evaluate_game(w, codes, summary, actions, logits, value):  # type: ignore[no
     R = rows.size
     normed = np.empty((C, R), np.float32)
     normalise(x, w.final_gain, w.final_shift, normed)
-    query, key = np.dot(w.query, normed), np.dot(w.key, normed)
+    scores = np.dot(np.dot(w.query, normed).T, np.dot(w.key, normed))
     scale = np.float32(1) / np.float32(math.sqrt(C))
     for move in range(actions.size):
         logits[move] = -np.inf
         if actions[move] >= 0:
-            source, target = position[w.sources[actions[move]]], position[w.targets[actions[move]]]
-            total = np.float32(0)
-            for c in range(C):
-                total += query[c, source] * key[c, target]
-            logits[move] = total * scale
+            logits[move] = scale * scores[position[w.sources[actions[move]]], position[w.targets[actions[move]]]]
     for k in range(3):
         total = w.value_shift[k]
         for c in range(C):
