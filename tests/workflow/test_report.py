@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from conftest import Project
+from study_project import Project
 
 
 @pytest.fixture(scope="module")
