@@ -19,6 +19,7 @@ def table_names(study: Study, trainer: Trainer) -> list[str]:
         "subjects": trainer.history.evaluation is not None and bool(trainer.history.evaluation.subjects),
         "projection": study.projection is not None,
         "ceilings": study.profile is not None or bool(trainer.history.phases),
+        "candidates": bool(study.candidates),
         "decision": study.decision is not None and len(study.arms) > 1,
         "curves": bool(metric_columns(study, trainer)),
         "curve_tests": bool(study.curves) and len(study.arms) > 1,

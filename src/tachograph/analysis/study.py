@@ -6,6 +6,8 @@ from typing import Any
 
 from tachograph.analysis import conditions, execution, factors, phases, rates, stages, verdicts
 from tachograph.analysis import curves as curve_section
+from tachograph.analysis.candidates import candidates
+from tachograph.analysis.conduct import conduct
 from tachograph.analysis.decision import decision
 from tachograph.analysis.deviations import deviations
 from tachograph.analysis.endings import endings
@@ -67,6 +69,8 @@ def sections(sealed: SealedStudy) -> dict[str, Any]:
     found["curve_verdicts"] = verdicts.curve_verdicts(sealed)
     found["prediction"] = verdicts.prediction(sealed, found["factors"], runs, found["steadiness"]["headline"])
     found["deviations"] = deviations(sealed, runs, found["order"], found["stages"])
+    if sealed.study.candidates:
+        found["candidates"] = candidates(sealed, found["stages"])
     found["not_measured"] = not_measured(sealed, found)
     found["decision"] = decision(sealed, found)
     found["status"] = "complete" if found["counts"]["counted"] == found["counts"]["planned"] else "incomplete"
@@ -94,6 +98,7 @@ def registration(sealed: SealedStudy) -> dict[str, Any]:
         "sha256": held["sha256"],
         "original_sha256": original["sha256"],
         "registered_at": original["at"],
+        **conduct(sealed),
         "data_seen_before": original["results_known"],
         "git": original["git"],
         "git_now": held["git"],

@@ -14,12 +14,18 @@ from tachograph.evidence.gates import judge as judge_history
 from tachograph.evidence.history import Counter, History, HistorySpec, read_history
 from tachograph.evidence.ingest import ingest_report
 from tachograph.evidence.said import said
+from tachograph.evidence.trial import parse_trial
+from tachograph.execution.turns import BASE, FINISHED
 from tachograph.files import read_json
 from tachograph.models.trainer import PLACEHOLDER, HistoryFile, Trainer
 from tachograph.study.planning import PlannedRun
 
 CLOCK_SLACK = 0.01  # two clocks of a trainer may be read a moment apart
-SINGLE_FILE_SCHEMAS = {"profile": ("profile/1", "component/1", "forward-sweep/1"), "parity": ("parity/1",)}
+SINGLE_FILE_SCHEMAS = {
+    "profile": ("profile/1", "component/1", "forward-sweep/1"),
+    "parity": ("parity/1",),
+    "candidate": ("candidate/1", "turns/1"),
+}
 
 
 @dataclass(frozen=True)
@@ -92,20 +98,23 @@ def judge(planned: PlannedRun, trainer: Trainer, result: Path, status: str, reas
         return Judgement("invalid", reason)
     try:
         if planned.trains:
-            return _judge_history(planned, trainer, result)
-        return _judge_single(planned, result)
+            return _judge_history(planned, trainer, result, [*trainer.history.metrics, *trainer.history.sparse_metrics])
+        judgement = _judge_single(planned, result)
+        if planned.role == "candidate" and judgement.validity == "valid":
+            return _judge_turns(planned, trainer, result) if planned.in_turn else _judge_trial(result)
+        return judgement
     except TachographError as error:
         return Judgement("invalid", str(error))
 
 
-def _judge_history(planned: PlannedRun, trainer: Trainer, result: Path) -> Judgement:
+def _judge_history(planned: PlannedRun, trainer: Trainer, result: Path, metrics: list[str]) -> Judgement:
     if not result.is_file():
         return Judgement("invalid", f"the trainer ended without an error but wrote no {trainer.history.file}")
     history = read_history(result, history_spec(trainer.history))
     expected = Expected(
         iterations=planned.amount,
         work_unit=trainer.history.work.unit,
-        metrics=(*trainer.history.metrics, *trainer.history.sparse_metrics),
+        metrics=tuple(metrics),
         first_iteration=trainer.history.first_iteration,
         zero_work_floor=trainer.history.zero_work_floor,
         resume_allowed=trainer.history.resume,
@@ -149,3 +158,28 @@ def _judge_single(planned: PlannedRun, result: Path) -> Judgement:
     detail = f"schema {found!r}, expected {' or '.join(wanted)}"
     check = {"name": "schema", "ok": ok, "detail": detail}
     return Judgement("valid" if ok else "invalid", None if ok else f"{result.name}: {detail}", [check])
+
+
+def _judge_trial(result: Path) -> Judgement:
+    """A candidate file: it must hold all that a judgement of the candidate needs, or say why it holds nothing."""
+    parse_trial(read_json(result), result.name)
+    return Judgement("valid", None, [{"name": "candidate file", "ok": True, "detail": "it can be judged"}])
+
+
+def _judge_turns(planned: PlannedRun, trainer: Trainer, result: Path) -> Judgement:
+    """Every history of a candidate's runs in turn.
+
+    Numbers that are not finite in a run of the candidate are a result and no fault of the measurement.
+    """
+    checks = []
+    for run in read_json(result)["runs"]:
+        if run["ended"] != FINISHED:
+            continue
+        name = f"run {run['turn']} ({run['side']})"
+        metrics = trainer.history.metrics if run["side"] == BASE else []
+        path = result.parent / (run["history"] or trainer.history.file)
+        judged = _judge_history(planned, trainer, path, metrics)
+        checks.append({"name": name, "ok": judged.validity == "valid", "detail": judged.reason or "all gates passed"})
+        if judged.validity != "valid":
+            return Judgement("invalid", f"{name}: {judged.reason}", checks)
+    return Judgement("valid", None, checks)

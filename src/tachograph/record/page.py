@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tachograph.record import decision, evaluation, head, phases, reliability, speed, trust
+from tachograph.record import candidates, decision, evaluation, head, phases, reliability, speed, trust
 from tachograph.record.markdown import text
 
 Record = dict[str, Any]
@@ -39,6 +39,7 @@ def page(record: Record) -> str:
         decision.decision(record) if record["factors"] else "There is nothing to decide.",
         "## Matched curves",
         trust.curves(record),
+        *(["## Candidates, kept and rejected", candidates.candidates(record)] if "candidates" in record else []),
         "## Preflight",
         trust.preflight(record),
         "## Planned and done",
