@@ -196,6 +196,11 @@ def reservations(analysis: dict[str, Any]) -> list[Row]:
             say(f"{what} during {'every run of the blocks' if every else ', '.join(keys)}", arm)
     for sentence in analysis["order"]["block_deviations"]:
         say(sentence)
+    for one in analysis["clocks"]["cycles"]:
+        if one["sentence"]:
+            say(one["sentence"], one["arm"])
+    if analysis["clocks"]["throttled"]:
+        say(f"the clock stayed below 95 % of its largest during {', '.join(analysis['clocks']['throttled'])}")
     if analysis["placebo"].get("cap"):
         say(analysis["placebo"]["cap"])
     for one in analysis["drift"]:

@@ -12,10 +12,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class OneOff:
-    """``seconds`` that the ``dropped`` iterations took beyond the median retained one; ``mean`` retained seconds."""
+    """``seconds`` that the ``dropped`` iterations took beyond the median retained one; ``typical`` seconds of those."""
 
     seconds: float
-    mean: float
+    typical: float
     dropped: int
 
 
@@ -36,7 +36,7 @@ def break_even(reference: OneOff, fast: OneOff) -> float | None:
     0 where it is ahead at once; None where it never is.
     """
     extra = fast.seconds - reference.seconds
-    gain = reference.mean - fast.mean
+    gain = reference.typical - fast.typical
     if extra <= 0 and gain >= 0:
         return 0.0
     return extra / gain if gain > 0 else None

@@ -168,6 +168,11 @@ class DecisionRule(Model):
     allow_detectable_difference: bool = Field(
         default=False, description="whether curves that differ, but by less than their margins, may be adopted"
     )
+    ceiling: Annotated[Number, Field(gt=1, le=1_000_000)] | None = Field(
+        default=None,
+        description="largest factor of the stage that can be true (a roofline, or 1 / (1 - share) by Amdahl's law); "
+        "beyond it the speed is INVALID until the numerics parity is shown",
+    )
     sd_log_factor: Annotated[Number, Field(gt=0, le=3)] = Field(
         description="assumed standard deviation of the natural logarithm of the factor between blocks"
     )
