@@ -44,7 +44,7 @@ def judged(
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     described = trainer.model_copy(update={"history": HistoryFile.model_validate({**BASE, **keys})})
     return judge(
-        replace(planned, amount=len({row["it"] for row in rows}), cache=cache), described, path, "finished", None
+        replace(planned, amount=len({row["it"] for row in rows}), cache=policy), described, path, "finished", None
     )
 
 
