@@ -35,14 +35,16 @@ def add_parser(subparsers: Any) -> None:
 
 
 def _numbers(value: str) -> list[int]:
-    numbers = [int(part) for part in value.split(",")]
-    if min(numbers) < 1:
-        raise ValueError
-    return numbers
+    parts = value.split(",")
+    if not all(part.strip().isdecimal() and int(part) >= 1 for part in parts):
+        raise argparse.ArgumentTypeError(f"found {value!r}, expected whole numbers from 1 on, with commas between them")
+    return [int(part) for part in parts]
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the phase table, the evaluations and what could still be won over a window of one history."""
+    if arguments.evaluation_games and not arguments.evaluation_every:
+        raise TachographError("--evaluation-games: found no --evaluation-every, expected the intervals to spread over")
     trainer = validate(Trainer, read_toml(arguments.trainer), str(arguments.trainer))
     try:
         whole = read_history(arguments.history, history_spec(trainer.history))
@@ -70,8 +72,6 @@ def run(arguments: argparse.Namespace) -> int:
         raise TachographError(
             f"{arguments.trainer}: history.evaluation: the key is missing, expected it for --evaluation-every"
         )
-    if arguments.evaluation_games and not arguments.evaluation_every:
-        raise TachographError("--evaluation-games: found no --evaluation-every, expected the intervals to spread over")
     print("\n\n".join(part for part in (phases_page.phases(found), evaluation_page.evaluation(found)) if part))
     return 0
 

@@ -65,10 +65,13 @@ def _best_subset(means: Floats, whole: float) -> tuple[NDArray[np.bool_] | None,
     fitting = np.flatnonzero(misfit <= SUBSET)
     if len(fitting) == 0:
         return None, 0
-    best = fitting[np.argmin(misfit[fitting])]
+    # A timer of no time changes no sum, so nothing says that it is nested: of equal sums the larger subset.
+    counted = members.sum(axis=1)
+    best = min(fitting.tolist(), key=lambda row: (round(float(misfit[row]), 9), -int(counted[row])))
     chosen = np.zeros(len(means), dtype=bool)
     chosen[largest] = members[best] == 1
-    return chosen, len(fitting) - 1
+    told_apart = fitting[(np.abs((members[fitting] - members[best]) @ means[largest]) > 0) | (fitting == best)]
+    return chosen, len(told_apart) - 1
 
 
 def _coefficients(total: Floats, timers: Mapping[str, Floats]) -> dict[str, float]:

@@ -81,8 +81,13 @@ def _warnings(overlap: Overlap, timers: int) -> list[str]:
     if overlap.share < 1 - CLOSURE:
         return [f"the timers cover {overlap.share:.1%} of the iteration"]
     sentence = f"the timers sum to {overlap.share:.1%} of the iteration, {overlap.excess:.2f} s too much"
-    if overlap.nested:
+    if overlap.nested and not overlap.rivals:
         sentence += f": {', '.join(overlap.nested)} must lie inside other timers"
+    elif overlap.nested:
+        sentence += (
+            f": some lie inside others, by the sums most likely {', '.join(overlap.nested)}, but {overlap.rivals} other "
+            "choices fit within 0.5 %; parents in the trainer file would settle it"
+        )
     return [sentence]
 
 

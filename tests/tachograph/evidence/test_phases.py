@@ -56,6 +56,22 @@ def test_document_001_two_nested_timers() -> None:
     assert f"{fit:.2%}" == "99.94%"
 
 
+def test_timer_of_no_time_is_not_called_nested() -> None:
+    """A timer of 0 s changes no sum: nothing shows that it lies inside another one."""
+    table = document_001(idle=0.0)
+    assert table.overlap.nested == ("memory_add",)
+    assert table.overlap.rivals == 0
+
+
+def test_two_choices_that_fit_are_not_told_as_one() -> None:
+    """Of two equal timers either may be the nested one; the sentence says so and names no certainty."""
+    timers = {"a": np.full(4, 0.5), "b": np.full(4, 0.5), "c": np.full(4, 1.0)}
+    table = phase_table(np.full(4, 1.5), timers, [Phase(name) for name in timers])
+    assert table.overlap.rivals == 1
+    assert "1 other choices fit" in table.warnings[0]
+    assert "must lie inside" not in table.warnings[0]
+
+
 def test_declared_parents_close_the_table() -> None:
     """With memory_add declared inside traversal the sum closes and nothing is warned of."""
     table = document_001([Phase(name, "traversal" if name == "memory_add" else None) for name in MEANS])
