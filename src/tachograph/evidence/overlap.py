@@ -57,7 +57,8 @@ def find_overlap(total: Floats, timers: Mapping[str, Floats]) -> Overlap:
 def _best_subset(means: Floats, whole: float) -> tuple[NDArray[np.bool_] | None, int]:
     """The subset of timers that sums closest to the total, and how many others fit, too.
 
-    Of more than twelve timers the smaller ones are taken as nested; they could not be told apart anyway.
+    Of more than twelve timers the smaller ones are taken as nested, and those below 0.5 % of the total as siblings;
+    they could not be told apart anyway.
     """
     largest = np.argsort(-means, kind="stable")[:MAX_TIMERS]
     members = (np.arange(2 ** len(largest))[:, None] >> np.arange(len(largest))) & 1
@@ -65,13 +66,12 @@ def _best_subset(means: Floats, whole: float) -> tuple[NDArray[np.bool_] | None,
     fitting = np.flatnonzero(misfit <= SUBSET)
     if len(fitting) == 0:
         return None, 0
-    # A timer of no time changes no sum, so nothing says that it is nested: of equal sums the larger subset.
-    counted = members.sum(axis=1)
-    best = min(fitting.tolist(), key=lambda row: (round(float(misfit[row]), 9), -int(counted[row])))
-    chosen = np.zeros(len(means), dtype=bool)
-    chosen[largest] = members[best] == 1
-    told_apart = fitting[(np.abs((members[fitting] - members[best]) @ means[largest]) > 0) | (fitting == best)]
-    return chosen, len(told_apart) - 1
+    best = fitting[np.argmin(misfit[fitting])]
+    material = means > SUBSET * whole  # a timer of next to no time changes no sum: nothing says that it is nested
+    chosen = ~material
+    chosen[largest] |= members[best] == 1
+    choices = np.unique(members[fitting][:, material[largest]], axis=0)
+    return chosen, len(choices) - 1
 
 
 def _coefficients(total: Floats, timers: Mapping[str, Floats]) -> dict[str, float]:

@@ -85,8 +85,8 @@ def _warnings(overlap: Overlap, timers: int) -> list[str]:
         sentence += f": {', '.join(overlap.nested)} must lie inside other timers"
     elif overlap.nested:
         sentence += (
-            f": some lie inside others, by the sums most likely {', '.join(overlap.nested)}, but {overlap.rivals} other "
-            "choices fit within 0.5 %; parents in the trainer file would settle it"
+            f": some lie inside others, by the sums most likely {', '.join(overlap.nested)}, but {overlap.rivals} more "
+            "choice(s) fit within 0.5 %; parents in the trainer file would settle it"
         )
     return [sentence]
 
