@@ -10,7 +10,9 @@ from typing import Any
 from tabulate import tabulate
 
 from armies.checkpoint import CHECKPOINT
+from armies.errors import ArmiesError
 from armies.evaluate import Player, Score, against_opponent, load_player, new_player, setups_against_random
+from armies.files import check_writable
 from armies.opponents import OPPONENTS
 from armies.paths import CollectPath
 from armies.presets import Preset
@@ -22,10 +24,20 @@ SETUPS = "own set-ups against random ones"
 def measure_strength(
     preset: Preset, path: CollectPath, seeds: Sequence[int], iterations: int, games: int, out: Path
 ) -> list[dict[str, Any]]:
-    """Train once per seed into ``out``/seedN and score the player before and after: one row per number."""
+    """Train once per seed into ``out``/seedN and score the player before and after: one row per number.
+
+    Raises :class:`ArmiesError` before it trains if a seed is named twice, its folder is there already, or the
+    result could not be written to ``out``/strength.json.
+    """
+    folders = {seed: out / f"seed{seed}" for seed in seeds}
+    if len(folders) < len(seeds):
+        raise ArmiesError(f"seeds are {', '.join(map(str, seeds))}, expected each once")
+    for folder in folders.values():
+        if folder.exists():  # said before the first training, not between two
+            raise ArmiesError(f"{folder} exists already, expected a new folder")
+    check_writable(out / "strength.json")
     rows = []
-    for seed in seeds:
-        folder = out / f"seed{seed}"
+    for seed, folder in folders.items():
         train(preset, path, iterations, folder, seed)
         players = ((0, new_player(preset, seed)), (iterations, load_player(folder / CHECKPOINT)))
         for done, player in players:

@@ -11,11 +11,11 @@ from __future__ import annotations
 import numba
 import numpy as np
 import pytest
+from compiled import long_play
 
 from armies.engine import BATTLELESS_LIMIT, FLAG_CAPTURED, NO_LEGAL_MOVES, Games
 from armies.variants import VARIANTS
 
-COMPILED = not numba.config.DISABLE_JIT
 PLACES = 512  # games played side by side: the independent samples
 
 # steps; then, as published: legal moves per position, plies per game, percentages of endings
@@ -50,7 +50,7 @@ def ratio(numerators: np.ndarray, denominators: np.ndarray) -> tuple[float, floa
     return value, float(residuals.std() / denominators.mean() / np.sqrt(PLACES))
 
 
-@pytest.mark.skipif(not COMPILED, reason="millions of plies need compiled kernels")
+@long_play
 @pytest.mark.parametrize("name", KNOWN)
 def test_random_play_has_the_known_statistics(name: str) -> None:
     """Each figure lies within four standard errors of the known one, taken to be from as large a sample."""
@@ -69,7 +69,7 @@ def test_random_play_has_the_known_statistics(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", KNOWN)
-@pytest.mark.skipif(not COMPILED, reason="a million plies need compiled kernels")
+@long_play
 def test_games_finished_early_are_short(name: str) -> None:
     """Games that finish within the first 202 steps average 72–83 plies, as is known."""
     _, plies, endings = play(name, 202, places=8192)

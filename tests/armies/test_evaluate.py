@@ -2,9 +2,9 @@
 
 import re
 
+import compiled
 import numpy as np
 import pytest
-from numba import config
 
 from armies.cli import main
 from armies.engine import Games
@@ -24,7 +24,7 @@ from armies.variants import (
     action_cells,
 )  # fmt: skip
 
-pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="a network in plain Python loops takes minutes")
+pytestmark = compiled.fused
 
 
 def test_wilson_interval_of_published_examples():

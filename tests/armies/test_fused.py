@@ -5,11 +5,11 @@ import os
 import subprocess
 import sys
 
+import compiled
 import numpy as np
 import pytest
 import torch
 from histories import history_without_times
-from numba import config
 
 from armies.engine import Games
 from armies.fused import FusedNetwork
@@ -20,7 +20,7 @@ from armies.paths import path_named
 from armies.presets import PRESETS, NetworkConfig
 from armies.variants import VARIANTS
 
-pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="a network in plain Python loops takes minutes")
+pytestmark = compiled.fused
 
 
 @pytest.mark.parametrize(

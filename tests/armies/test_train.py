@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import compiled
 import pytest
 import torch
 from histories import TIMES, history_without_times
@@ -79,7 +80,7 @@ def test_history_has_every_key_and_consistent_numbers(tmp_path):
         assert (row["attention"], row["device"], row["path"]) == ("math", "cpu", "reference")
 
 
-@pytest.mark.parametrize("path", ["plain", "reference", "fast", "fused"])
+@pytest.mark.parametrize("path", ["plain", "reference", "fast", pytest.param("fused", marks=compiled.fused)])
 def test_resumed_training_is_the_uninterrupted_one(tmp_path, path):
     """Stopping after two of five iterations and resuming gives the same history and the same weights."""
     whole = run(tmp_path / "whole", path, iterations=5)
@@ -132,7 +133,7 @@ def test_existing_history_is_not_touched(tmp_path):
     [
         ("reference", "policy log-probabilities"),
         ("fast", "policy log-probabilities"),
-        ("fused", "policy log-probabilities"),
+        pytest.param("fused", "policy log-probabilities", marks=compiled.fused),
     ],
 )
 def test_nan_weight_stops_collection(tmp_path, monkeypatch, path, tensor):
