@@ -70,7 +70,7 @@ def build_parser() -> argparse.ArgumentParser:
     candidate.add_argument("--name", required=True, help="which one; a wrong name lists them")
     candidate.add_argument("--steps", type=_positive, default=202, help="batches (default: 202)")
     candidate.add_argument("--pairs", type=_positive, default=6, help="parts to take a factor from (default: 6)")
-    candidate.add_argument("--out", type=Path, required=True, help="file to write (JSON)")
+    candidate.add_argument("--out", type=_path_argument, required=True, help="file to write (JSON)")
     _device_options(candidate, path=True)
 
     evaluate = commands.add_parser("evaluate", help="play a checkpoint against an opponent")
