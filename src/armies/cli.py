@@ -84,7 +84,7 @@ def build_parser() -> argparse.ArgumentParser:
     strength.set_defaults(preset="cpu")
     strength.add_argument("--path", help=f"how to train (default: ${VARIABLE}, then fast)")
     strength.add_argument("--seeds", type=_seed, nargs="+", default=[0, 1, 2], help="default: 0 1 2")
-    strength.add_argument("--iterations", type=_positive, default=60, help="default: 60")
+    strength.add_argument("--iterations", type=_positive, nargs="+", default=[60], help="after which (default: 60)")
     strength.add_argument("--games", type=_positive, default=400, help="per number (default: 400)")
     strength.add_argument("--out", type=_path_argument, required=True, help="folder for trainings and strength.json")
     return parser
