@@ -13,7 +13,7 @@ from armies.variants import VARIANTS
 @pytest.mark.parametrize("name", VARIANTS)
 def test_agrees_with_the_slow_twin(name: str) -> None:
     """Engine and twin agree on every position of some games of random play."""
-    play_beside_twin(name, 4000 if COMPILED else 400, seed=1, limits=(40, 300))
+    play_beside_twin(name, 4000 if COMPILED else 1600, seed=1, limits=(40, 300))
 
 
 @pytest.mark.slow
