@@ -37,8 +37,9 @@ class Candidate(Model):
     iterations: Annotated[int, Field(ge=2)] | None = Field(
         default=None, description="run: iterations of each run; the first is dropped and told as one-off cost"
     )
-    quantity: Literal["iteration", "stage"] | None = Field(
-        default=None, description="run: whether iterations (the default) or the study's stage are compared"
+    quantity: Text | None = Field(
+        default=None,
+        description="run: what is compared: iteration (the default), stage (the study's) or a phase of the trainer",
     )
     environment: dict[EnvironmentName, str] = Field(default={}, description="run: on top of the arm's")
     settings: dict[Identifier, Scalar] = Field(default={}, description="run: on top of the arm's")

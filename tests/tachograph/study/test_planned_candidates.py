@@ -116,6 +116,10 @@ def test_what_only_judges_does_not(load: Callable[..., Any], edit: str) -> None:
         (ONE + 'measure = "run"\niterations = 3\n', "expected what the candidate changes"),
         (IN_TURN.replace("iterations = 3\n", ""), "iterations: the key is missing"),
         (IN_TURN.replace("iterations = 3", "iterations = 1"), "candidates.one.iterations: found 1"),
+        (
+            IN_TURN + 'quantity = "evaluation"\n',
+            "candidates.one.quantity: found 'evaluation', expected one of: iteration",
+        ),
         (IN_TURN + "steps = 3\n", "steps: found it with measure = 'run'"),
         (IN_TURN + "settings = { preset = 1 }\n", "candidates.one.settings.preset: unknown setting"),
     ],
