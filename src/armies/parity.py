@@ -35,6 +35,7 @@ ARMS = (
     "flash+fp32+legal",
     "flash+fp32+legal+table",
     "flash+fp32+legal+table+rows",
+    "flash+fp32+legal+table+rows+products",
     "fast",
     "fused",
 )

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from conftest import Project, make_project
+from study_project import Project, make_project
 from tachograph.files import sha256_file
 
 COMMAND = """clear_environment = ["STUB_*"]

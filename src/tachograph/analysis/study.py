@@ -7,6 +7,7 @@ from typing import Any
 from tachograph.analysis import conditions, execution, factors, phases, rates, stages, verdicts
 from tachograph.analysis import curves as curve_section
 from tachograph.analysis.candidates import candidates
+from tachograph.analysis.conduct import conduct
 from tachograph.analysis.decision import decision
 from tachograph.analysis.deviations import deviations
 from tachograph.analysis.endings import endings
@@ -97,6 +98,7 @@ def registration(sealed: SealedStudy) -> dict[str, Any]:
         "sha256": held["sha256"],
         "original_sha256": original["sha256"],
         "registered_at": original["at"],
+        **conduct(sealed),
         "data_seen_before": original["results_known"],
         "git": original["git"],
         "git_now": held["git"],

@@ -13,7 +13,7 @@ from typing import Any
 
 from tachograph import __version__
 from tachograph.errors import TachographError
-from tachograph.execution.environment import recorded, run_environment
+from tachograph.execution.environment import recorded, redacted, run_environment
 from tachograph.execution.judging import Judgement, judge
 from tachograph.execution.progress import Progress
 from tachograph.execution.supervise import Outcome, supervise
@@ -29,6 +29,7 @@ from tachograph.study.gitstate import git_state
 from tachograph.study.layout import StudyFolder
 from tachograph.study.ledger import Ledger
 from tachograph.study.planning import PlannedRun, resolve_command
+from tachograph.study.state import read_state
 
 LOG = "trainer.log"
 RUN = "run.json"
@@ -70,7 +71,8 @@ def make_attempt(
 ) -> MadeAttempt:
     """Run the trainer once under ``lease`` and seal what it wrote. The ledger gets a line before and one after."""
     ledger = Ledger(folder.ledger)
-    number, place = _next_folder(folder.attempts / planned.key)
+    number = _next_number(folder, planned.key)
+    # The line comes before the folder: a folder of which the ledger does not tell would be taken for a lost line.
     ledger.append(
         "started",
         run=planned.key,
@@ -79,6 +81,8 @@ def make_attempt(
         process=own_process(),
         block=planned.block,
     )
+    place = folder.attempts / planned.key / f"{number:03d}"
+    place.mkdir(parents=True)
     out = place if planned.trains else place / Path(planned.target).name
     first_out = place / turn_folder(1, BASE) if planned.in_turn else out
     command = resolve_command(planned, out=str(first_out), device=lease.device.name)
@@ -114,7 +118,10 @@ def make_attempt(
     else:
         outcome = start(planned, out, planned.seed, planned.max_hold_seconds)
     sampler.stop()
-    judgement = judge(planned, trainer, result, outcome.status, _reason(outcome, place / LOG))
+    reason = _reason(outcome, place / LOG)
+    judgement = judge(
+        planned, trainer, result, outcome.status, redacted(reason, environment, planned) if reason else None
+    )
     sealed = _seal(place)
     facts = {
         "schema": "run/1",
@@ -160,17 +167,11 @@ def make_attempt(
     return MadeAttempt(number, outcome, judgement, files)
 
 
-def _next_folder(parent: Path) -> tuple[int, Path]:
-    """A new numbered folder; numbers are never used twice."""
-    parent.mkdir(parents=True, exist_ok=True)
-    number = max((int(p.name) for p in parent.iterdir() if p.name.isdigit()), default=0)
-    while True:
-        number += 1
-        try:
-            (parent / f"{number:03d}").mkdir()
-            return number, parent / f"{number:03d}"
-        except FileExistsError:
-            continue
+def _next_number(folder: StudyFolder, key: str) -> int:
+    """The number of a new attempt; numbers are never used twice."""
+    told = [attempt.number for attempt in read_state(folder).attempts.get(key, [])]
+    there = [int(path.name) for path in (folder.attempts / key).glob("[0-9]*") if path.name.isdigit()]
+    return max([*told, *there], default=0) + 1
 
 
 def _seal(place: Path) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from tachograph.models.base import Identifier, Model, Scalar, Text
+from tachograph.models.base import Identifier, Model, RelativePath, Scalar, Text
 
 PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_]*)\}")
 # Without these a command would make the same run whatever the study says.
@@ -135,7 +135,7 @@ class Supply(Model):
 class HistoryFile(Model):
     """How to read what a run of the trainer writes, one row per iteration."""
 
-    file: Text = Field(description="path of the history, relative to {out}")
+    file: RelativePath = Field(description="path of the history, relative to {out}")
     format: Literal["jsonl", "csv"] = "jsonl"
     iteration: Text
     work: Work

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -159,6 +160,28 @@ def _check_parts(study: Study, trainer: Trainer, path: Path) -> None:
         if metric.column not in columns:
             known = ", ".join(columns)
             raise TachographError(f"{path}: curves: found column {metric.column!r}, expected one of: {known}")
+
+
+def refuse_shared_registration(folder: Path, study: Study) -> None:
+    """Raise TachographError naming both files if another study file has the registration id of ``study``.
+
+    Two studies under one registration could not be told apart in records. Files that cannot be read are left to the
+    day when they are executed.
+    """
+    own = folder / "studies" / f"{study.name}.toml"
+    for path in sorted((folder / "studies").glob("*.toml")):
+        if path == own:
+            continue
+        try:
+            registration = read_toml(path).get("registration")
+            other = uuid.UUID(registration["id"]) if isinstance(registration, dict) else None
+        except (TachographError, KeyError, ValueError, TypeError, AttributeError):
+            continue
+        if other == uuid.UUID(study.registration.id):
+            raise TachographError(
+                f"{own}: registration.id: found {study.registration.id}, which is that of {path} too, expected an id "
+                "of its own (python -c 'import uuid; print(uuid.uuid4())' makes one)"
+            )
 
 
 def load_configuration(value: Mapping[str, Any], file: str = "config/config.yaml") -> Configuration:
