@@ -26,8 +26,8 @@ def with_attention(name: str, setting: Setting) -> Candidate:
 
 def with_more_games(name: str, setting: Setting) -> Candidate:
     """``games-Nx``: N batches in one call, as if all their games were played side by side."""
-    same = _same(name, setting)
-    return replace(same, changed=joined(same.base), group=int(name.removeprefix("games-").removesuffix("x")))
+    group = int(name.removeprefix("games-").removesuffix("x"))
+    return replace(_same(name, setting), arrange=lambda batches: [join(batches)], group=group)
 
 
 def with_compilation(name: str, setting: Setting) -> Candidate:
@@ -60,8 +60,7 @@ def _same(name: str, setting: Setting) -> Candidate:
 
     def comparable(batches: list[Batch], function: Function) -> dict[str, Tensor]:
         outputs = function(batches)
-        given = batches if len(outputs) == len(batches) else [join(batches)]
-        logits = [output[0][_legal(path, batch)] for batch, output in zip(given, outputs, strict=True)]
+        logits = [output[0][_legal(path, batch)] for batch, output in zip(batches, outputs, strict=True)]
         values = [output[1] for output in outputs]
         return {"policy logits": torch.cat(logits).double(), "value logits": torch.cat(values).double()}
 
@@ -97,15 +96,6 @@ def eager(network: MoveNetwork, path: CollectPath, attention: str) -> Function:
 
 def _each(path: CollectPath, batches: list[Batch]) -> list[tuple[Tensor, Tensor, Tensor]]:
     return [_inputs(path, batch) for batch in batches]
-
-
-def joined(base: Function) -> Function:
-    """``base`` once for all batches together, as if their games were played side by side."""
-
-    def function(batches: list[Batch]) -> list[Output]:
-        return base([join(batches)])
-
-    return function
 
 
 def join(batches: list[Batch]) -> Batch:
