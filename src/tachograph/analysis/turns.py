@@ -71,7 +71,7 @@ def read_turns(sealed: SealedStudy, run: SealedRun) -> Measured | str:
 
 @dataclass(frozen=True)
 class Quantity:
-    """What is compared: the rate of ``duration`` in ``unit``; ``per_work`` of the trainer's work, else of its turns."""
+    """What is compared: ``unit`` of ``duration``, which is work over seconds if ``per_work``, else times over seconds."""
 
     duration: str
     unit: str
@@ -99,7 +99,7 @@ class Quantity:
 
 
 def _quantity(sealed: SealedStudy, run: SealedRun) -> Quantity:
-    """Iteration and stage at equal work; another phase, such as an evaluation, at equal numbers of its turns."""
+    """Iteration and stage at equal work; another phase, such as an evaluation, by how often it happened."""
     history, named = sealed.trainer.history, sealed.study.candidates[run.planned.arm].quantity
     duration = history.stage.name if named == "stage" else named or ITERATION
     if duration in (ITERATION, history.stage.name):
