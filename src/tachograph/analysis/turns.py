@@ -71,7 +71,7 @@ def read_turns(sealed: SealedStudy, run: SealedRun) -> Measured | str:
 
 @dataclass(frozen=True)
 class Quantity:
-    """What is compared: ``unit`` of ``duration``, which is work over seconds if ``per_work``, else times over seconds."""
+    """What is compared: ``unit`` of ``duration``, work over seconds if ``per_work``, else times over seconds."""
 
     duration: str
     unit: str
