@@ -42,7 +42,7 @@ def with_compilation(name: str, setting: Setting) -> Candidate:
     if name == "compile-encoder":
         network = copy.deepcopy(network)
         for block in network.blocks:
-            block.compile()
+            block.compile(dynamic=_dynamic(path))
         changed = eager(network, path, attention)
     else:
         changed = compiled(network, path, attention, options)
@@ -114,13 +114,18 @@ def compiled(network: MoveNetwork, path: CollectPath, attention: str, options: d
     def whole(cells: Tensor, summary: Tensor, legal: Tensor) -> Output:
         return forward(network, path, (cells, summary), legal)
 
-    through = torch.compile(whole, options=options)
+    through = torch.compile(whole, dynamic=_dynamic(path), options=options)
 
     def function(batches: list[Batch]) -> list[Output]:
         with forced_attention(attention):
             return [through(*one) for one in _each(path, batches)]
 
     return function
+
+
+def _dynamic(path: CollectPath) -> bool | None:
+    """Lists of moves have another length at every step, which must not compile anew; masks have one shape."""
+    return True if path.legal else None
 
 
 def guarded(changed: Function, base: Function, path: CollectPath) -> Function:
