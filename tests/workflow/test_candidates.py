@@ -24,7 +24,7 @@ candidate = [
 
 CANDIDATES = """
 [decision]
-minimum_effect = 1.2
+minimum_effect = 1.1
 sd_log_factor = 0.05
 reason = "a stub"
 """
@@ -56,7 +56,8 @@ def make(path: Path, *names: str) -> Project:
     shutil.copy(Path(__file__).with_name("stub_candidate.py"), project.path / "stub")
     project.edit("config/trainers/stub.toml", 'clear_environment = ["STUB_*"]\n', COMMAND)
     tables = [COMPONENT.format(name=name) for name in names]
-    tables.append(IN_TURN.format(name="faster", environment='STUB_PATH = "fast", STUB_PAUSE = "0.002"'))
+    longer = IN_TURN.replace("iterations = 4", "iterations = 12")  # so that a moment's stall hides no gain
+    tables.append(longer.format(name="faster", environment='STUB_PATH = "fast", STUB_PAUSE = "0.002"'))
     tables.append(IN_TURN.format(name="slower", environment='STUB_PAUSE = "0.05"'))
     tables.append(IN_TURN.format(name="flag", environment='STUB_FLAG = "1"') + 'requires = "rocm"\n')
     tables.append(IN_TURN.format(name="diverging", environment='STUB_EXIT = "3"'))
@@ -130,14 +131,14 @@ def test_run_that_gives_up_at_a_number_that_is_not_finite_is_a_result(once):
 
 
 def test_runs_in_turn_are_interleaved_and_paired(once):
-    """Three pairs of four iterations run as base candidate, candidate base, candidate base, with a seed per pair."""
+    """Three pairs of runs are made as base candidate, candidate base, candidate base, with a seed per pair."""
     content = json.loads(once.results("candidates/faster.json").read_text())
     order = [(run["side"], run["seed"]) for run in content["runs"]]
     assert order == [
         ("base", 0), ("candidate", 0), ("candidate", 1), ("base", 1), ("candidate", 2), ("base", 2),
     ]  # fmt: skip
     assert once.trained()[4:10] == [
-        "reference 0 4", "fast 0 4", "fast 1 4", "reference 1 4", "fast 2 4", "reference 2 4",
+        "reference 0 12", "fast 0 12", "fast 1 12", "reference 1 12", "fast 2 12", "reference 2 12",
     ]  # fmt: skip
 
 
