@@ -1,6 +1,7 @@
 """A trainer that sleeps: real process, real history, seconds instead of minutes.
 
-STUB_PATH names the arm (fast halves the pause), STUB_PAUSE the seconds per iteration. A file ``faults/ARM`` in the
+STUB_PATH names the arm (fast halves the pause), STUB_PAUSE the seconds per iteration, STUB_EXIT a code with which it
+ends at its second iteration. A file ``faults/ARM`` in the
 working directory plants a fault for the next run of that arm without changing what determines the run.
 """
 
@@ -38,6 +39,8 @@ def main() -> None:
         for iteration in range(1, arguments.iterations + 1):
             if planted == "short" and iteration == arguments.iterations:
                 return
+            if iteration == 2 and "STUB_EXIT" in os.environ:
+                sys.exit(int(os.environ["STUB_EXIT"]))
             if iteration == 2:
                 if planted == "exit":
                     sys.exit("the stub was told to fail")
