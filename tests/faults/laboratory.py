@@ -127,7 +127,13 @@ class Laboratory(Project):
 
     def ended(self, process: subprocess.Popen[str]) -> int:
         """Wait for the end of a Snakemake; its exit code."""
-        return process.wait(timeout=120)
+        try:
+            return process.wait(timeout=120)
+        except subprocess.TimeoutExpired:
+            left = [psutil.Process(pid) for pid in tree(process.pid)]
+            lines = [f"{one.pid} {one.status()} {' '.join(one.cmdline())}" for one in left]
+            told = self.told(self.started.index(process))
+            raise AssertionError("\n".join(["Snakemake does not end:", *lines, told])) from None
 
     def wait_until_closed(self) -> None:
         """Wait until the job that a killed Snakemake has left behind has told how its attempt ended."""
