@@ -4,8 +4,9 @@
 SHELL := /bin/bash
 BIN := $(if $(VIRTUAL_ENV),$(VIRTUAL_ENV),$(CURDIR)/.venv)/bin
 CORES ?= all
+REPEAT ?= 1
 
-.PHONY: study test test-all check bench environment environment-dev
+.PHONY: study test test-all faults check bench environment environment-dev
 
 study: environment
 	$(BIN)/snakemake --cores $(CORES) --resources gpu=1
@@ -16,6 +17,10 @@ test: environment-dev
 
 test-all: environment-dev
 	$(BIN)/python -m pytest
+
+# Every fault that a run must survive, and a table of what became of it; REPEAT=20 repeats the concurrent ones.
+faults: environment-dev
+	$(BIN)/python -m pytest tests/faults --repeat $(REPEAT)
 
 check: environment-dev
 	$(BIN)/ruff check .

@@ -119,7 +119,8 @@ def _as_registered(planned: PlannedRun, everything: list[PlannedRun]) -> Planned
         if (run.key, run.identity) == (planned.key, planned.identity):
             return run
     raise TachographError(
-        f"{planned.study}: {planned.key} is registered with another plan than {planned.plan_file}; start snakemake again"
+        f"{planned.study}: {planned.key} is registered with another plan than that of {planned.plan_file}; "
+        "start snakemake again"
     )
 
 
