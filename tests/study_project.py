@@ -49,7 +49,7 @@ facts = ["device"]
 STUDY = """
 schema = "study/1"
 name = "toy"
-title = "Toy"
+title = "Toy <script>alert('toy')</script> | *&amp;*"
 trainer = "stub"
 device = "cpu"
 threads = 1
@@ -61,7 +61,7 @@ question = "Is it faster?"
 kind = "exploratory"
 
 [arms.reference]
-title = "slow"
+title = "slow <img src=x onerror=alert('slow')>"
 environment = { STUB_PATH = "reference" }
 
 [arms.fast]

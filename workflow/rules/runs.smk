@@ -1,7 +1,7 @@
 """The timed runs of a study, each under the lease of its device.
 
 All of them wait for the same gate and for nothing else, so they become ready at the same moment and their
-priorities fix the registered order.
+priorities fix the registered order. Candidates come last, so that they disturb no block.
 """
 
 
@@ -107,4 +107,25 @@ rule profile:
         host=100,
     shell:
         "python workflow/scripts/run.py --plan {input.plan:q} --rule profile"
+        " --threads {threads} --gpu {resources.gpu} --log {log:q}"
+
+
+rule candidate:
+    input:
+        plan=plan_file("candidate"),
+        ready=ancient("results/{study}/preflight.json"),
+    output:
+        result="results/{study}/candidates/{arm}.json",
+        run="results/{study}/candidates/{arm}.run.json",
+    log:
+        "results/{study}/logs/candidate-{arm}.log",
+    priority: priority("candidate")
+    conda:
+        ENVIRONMENT
+    threads: threads_of
+    resources:
+        gpu=1,
+        host=100,
+    shell:
+        "python workflow/scripts/run.py --plan {input.plan:q} --rule candidate"
         " --threads {threads} --gpu {resources.gpu} --log {log:q}"

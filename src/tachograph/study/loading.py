@@ -122,6 +122,7 @@ def load_study(folder: Path, name: str) -> tuple[Study, Trainer]:
 def _check_settings(study: Study, trainer: Trainer, path: Path) -> None:
     places = [("settings", study.settings)]
     places += [(f"arms.{name}.settings", arm.settings) for name, arm in study.arms.items()]
+    places += [(f"candidates.{name}.settings", one.settings) for name, one in study.candidates.items()]
     for place, settings in places:
         for key, value in settings.items():
             if key not in trainer.settings:
@@ -140,10 +141,14 @@ def _check_parts(study: Study, trainer: Trainer, path: Path) -> None:
     for part, wanted, command in (
         ("profile", study.profile is not None, trainer.profile),
         ("component", study.component, trainer.component),
+        ("sweep", study.sweep is not None, trainer.sweep),
         ("parity", study.parity is not None, trainer.parity),
+        ("candidate", any(one.measure == "component" for one in study.candidates.values()), trainer.candidate),
     ):
         if wanted and command is None:
             raise TachographError(f"{path}: {part}: trainer {trainer.name} has no {part} command")
+    if study.projection and study.projection.evaluation_every and trainer.history.evaluation is None:
+        raise TachographError(f"{path}: projection.evaluation_every: trainer {trainer.name} declares no evaluation")
     for metric in study.curves:
         columns = [*trainer.history.metrics, *trainer.history.sparse_metrics]
         if metric.column not in columns:
