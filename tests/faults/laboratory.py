@@ -113,6 +113,19 @@ class Laboratory(Project):
         self.started.append(process)
         return process
 
+    def run_as(self, user: list[str], *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run Snakemake to its end behind the words of a command that changes the user."""
+        return subprocess.run(
+            [*user, *self.command(*arguments)],
+            cwd=self.path,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
     def told(self, number: int = -1) -> str:
         """What the Snakemake that was started as this one has printed so far."""
         return (self.path / f"snakemake-{number % len(self.started)}.out").read_text()
