@@ -155,7 +155,10 @@ def test_discarded_run_is_made_again(executed):
     assert done.returncode == 0, done.stdout
     assert executed.snakemake("-c2").returncode == 0
     assert executed.trained()[4:] == ["fast 1 6"]
-    assert executed.ledger("discarded")[0]["reason"] == "the fan was blocked"
+    [line] = executed.ledger("discarded")
+    assert line["reason"] == "the fan was blocked"
+    assert (line["numbers_known"], line["in_record"]) == (True, True)
+    assert "the fan was blocked; a record had told its numbers" in executed.results("record/record.md").read_text()
 
 
 @pytest.mark.parametrize("damage", ["deleted", "altered page"])

@@ -21,7 +21,7 @@ from tachograph.files import sha256_file, write_json
 from tachograph.host.machine import installed_packages
 from tachograph.host.sampler import HostSampler
 from tachograph.lease.acquire import Lease
-from tachograph.lease.processes import boot_id, own_start_ticks
+from tachograph.lease.processes import boot_id, own_start_ticks, printable
 from tachograph.models import Trainer
 from tachograph.study.fingerprint import module_folder
 from tachograph.study.gitstate import git_state
@@ -209,7 +209,7 @@ def _last_line(log: Path) -> str:
             lines = stream.read().decode(errors="replace").split("\n")
     except OSError:
         return "no log"
-    return next((line.strip() for line in reversed(lines) if line.strip()), "no output")[:300]
+    return printable(next((line for line in reversed(lines) if line.strip()), "no output"), 300)
 
 
 def _trainer_git(trainer: Trainer, root: Path) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from tachograph.scripting import forced_targets
 from tachograph.study.layout import StudyFolder
 from tachograph.study.ledger import Ledger
 from tachograph.study.planning import PlannedRun
-from tachograph.study.recordkeeping import set_record_aside
+from tachograph.study.recordkeeping import discard_attempt, set_record_aside
 from tachograph.study.recovery import close_abandoned
 from tachograph.study.registration import current_study, read_registration
 from tachograph.study.state import StudyState, read_state
@@ -88,11 +88,10 @@ def execute(
             publish(planned, meanwhile, folder)
             say(f"{planned.study}: {planned.key} was made by another job meanwhile, published")
             return
-        known = set_record_aside(folder, f"{planned.key} is made again" if before else f"{planned.key} is made")
         if before:
-            ledger.append(
-                "discarded", run=planned.key, attempt=before.number, reason="forced rerun", numbers_known=known
-            )
+            discard_attempt(folder, planned.key, before.number, "forced rerun")
+        else:
+            set_record_aside(folder, f"{planned.key} is made")
         say(_where_we_are(planned, everything, read_state(folder), host.device))
         made = make_attempt(planned, trainer, folder, lease, root, say)
     if made.judgement.validity == "valid":
