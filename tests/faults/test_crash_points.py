@@ -165,6 +165,7 @@ def test_crash_while_a_study_is_registered(inside: Laboratory, row: Row, tmp_pat
     row.outcome = f"{steps} steps; file and ledger line agree afterwards"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stride", STRIDES)
 @pytest.mark.parametrize("standing", ["none", "another"])
 def test_crash_while_a_record_is_written(

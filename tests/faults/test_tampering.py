@@ -129,6 +129,7 @@ def test_what_costs_device_time(
     row.outcome = f"device used for {fast + reference - 2} runs more"
 
 
+@pytest.mark.slow
 def test_deleted_run(made: Laboratory, row: Row) -> None:
     """The folder of a run is gone: told by name, restored from the sealed attempt, nothing trained."""
     row.fault, row.how = "deleted run", "rm -r of the published run"
@@ -142,6 +143,7 @@ def test_deleted_run(made: Laboratory, row: Row) -> None:
     row.outcome = "refused by name; tachograph restore leads on"
 
 
+@pytest.mark.slow
 def test_torn_ledger_line(made: Laboratory, row: Row) -> None:
     """The half line that a power cut leaves is no event, and the next line takes its place."""
     row.fault, row.how = "power cut in the middle of a ledger line", "half a line at the end of the ledger"
@@ -176,6 +178,7 @@ def test_read_only_results(made: Laboratory, row: Row) -> None:
     row.outcome = "refused; with permission the study goes on"
 
 
+@pytest.mark.slow
 def test_clock_step(lab: Laboratory, row: Row) -> None:
     """The clock is set back by an hour within a run: durations are those of the monotonic clock, and it is told."""
     row.fault, row.how = "clock set back by an hour", "the trainer's time.time() from its third iteration on"

@@ -44,7 +44,7 @@ def discard_attempt(folder: StudyFolder, key: str, attempt: int, reason: str) ->
     Only what counts can be discarded, so its history lay there to be read: its numbers were known, whoever looked.
     The line says besides whether a record had told them.
     """
-    told = set_record_aside(folder, f"{key} is taken out: {reason}")
+    told = set_record_aside(folder, f"{key} is made again: {reason}")
     Ledger(folder.ledger).append(
         "discarded", run=key, attempt=attempt, reason=reason, numbers_known=True, in_record=told
     )
