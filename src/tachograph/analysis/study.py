@@ -6,12 +6,16 @@ from typing import Any
 
 from tachograph.analysis import conditions, execution, factors, phases, rates, stages, verdicts
 from tachograph.analysis import curves as curve_section
+from tachograph.analysis.candidates import candidates
+from tachograph.analysis.conduct import conduct
 from tachograph.analysis.decision import decision
 from tachograph.analysis.deviations import deviations
 from tachograph.analysis.endings import endings
+from tachograph.analysis.evaluation import evaluation, projection
 from tachograph.analysis.notmeasured import not_measured
 from tachograph.analysis.preflight import preflight
 from tachograph.analysis.sealed import SealedStudy, read_sealed, with_first_attempts
+from tachograph.analysis.sweep import forward_sweep
 from tachograph.study.layout import StudyFolder
 from tachograph.study.registration import current
 from tachograph.study.state import counts
@@ -43,6 +47,8 @@ def sections(sealed: SealedStudy) -> dict[str, Any]:
         "baseline": factors.baseline(sealed, series),
         "stages": stages.stages(sealed),
         "component": stages.component(sealed),
+        "sweep": forward_sweep(sealed),
+        "evaluation": evaluation(sealed),
         "curves": curve_section.curves(sealed),
         "repeat": curve_section.repeat(sealed),
         "steadiness": conditions.steadiness(sealed),
@@ -54,6 +60,7 @@ def sections(sealed: SealedStudy) -> dict[str, Any]:
         "series": {"rates": series, "curves": curve_section.curve_series(sealed)},
     }
     found["phases"] = phases.phases(sealed, found["factors"])
+    found["projection"] = projection(sealed, found["phases"], found["evaluation"])
     found["ceilings"] = phases.ceilings(found["stages"], found["phases"])
     found["first_attempts"] = first_attempts(sealed)
     found["placebo"] = conditions.placebo(sealed, runs, found["factors"])
@@ -62,6 +69,8 @@ def sections(sealed: SealedStudy) -> dict[str, Any]:
     found["curve_verdicts"] = verdicts.curve_verdicts(sealed)
     found["prediction"] = verdicts.prediction(sealed, found["factors"], runs)
     found["deviations"] = deviations(sealed, runs, found["order"], found["stages"])
+    if sealed.study.candidates:
+        found["candidates"] = candidates(sealed, found["stages"])
     found["not_measured"] = not_measured(sealed, found)
     found["decision"] = decision(sealed, found)
     found["status"] = "complete" if found["counts"]["counted"] == found["counts"]["planned"] else "incomplete"
@@ -89,6 +98,7 @@ def registration(sealed: SealedStudy) -> dict[str, Any]:
         "sha256": held["sha256"],
         "original_sha256": original["sha256"],
         "registered_at": original["at"],
+        **conduct(sealed),
         "data_seen_before": original["results_known"],
         "git": original["git"],
         "git_now": held["git"],

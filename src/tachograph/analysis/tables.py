@@ -112,6 +112,40 @@ def _phases(analysis: Analysis) -> Rows:
     return columns, rows
 
 
+def _sweep(analysis: Analysis) -> Rows:
+    columns = ["batch_size", "seconds_per_call", "seconds_per_state", "speed_up"]
+    return columns, [[row[column] for column in columns] for row in analysis["sweep"]["rows"]]
+
+
+def _evaluation(analysis: Analysis) -> Rows:
+    columns = ["arm", "games", "every", "amortised", "amortised_timer", "observed", "excess", "timer", "evaluations"]
+    rows = []
+    for arm, one in analysis["evaluation"]["arms"].items():
+        if "excess" in one:
+            known = [one[column] for column in columns[6:]]
+            rows.append([arm, None, *(one[column] for column in columns[2:5]), True, *known])
+            rows += [[arm, *(row[column] for column in columns[1:5]), False, *known] for row in one["projected"]]
+    return columns, rows
+
+
+def _subjects(analysis: Analysis) -> Rows:
+    found = {arm: one["breakdown"] for arm, one in analysis["evaluation"]["arms"].items() if one.get("breakdown")}
+    timers = list(dict.fromkeys(name for one in found.values() for row in one["rows"] for name in row["timers"]))
+    columns = ["arm", "subject", "evaluations", "elapsed", *timers, "remainder"]
+    rows = [
+        [arm, row["subject"], row["evaluations"], row["elapsed"], *(row["timers"][name] for name in timers),
+         row["remainder"]]
+        for arm, one in found.items()
+        for row in one["rows"]
+    ]  # fmt: skip
+    return columns, rows
+
+
+def _projection(analysis: Analysis) -> Rows:
+    columns = ["arm", "seconds", "hours", "hours_with_evaluations"]
+    return columns, [[row[column] for column in columns] for row in analysis["projection"]["arms"]]
+
+
 def _ceilings(analysis: Analysis) -> Rows:
     columns = ["arm", "whole", "part", "share", "ceiling", "pays"]
     rows = [
@@ -119,6 +153,31 @@ def _ceilings(analysis: Analysis) -> Rows:
         for one in analysis["ceilings"]
         for row in one["rows"]
     ]
+    return columns, rows
+
+
+def _candidates(analysis: Analysis) -> Rows:
+    figures = [
+        "part", "unit", "factor", "low", "high", "confidence", "steps", "step_unit", "nonfinite_steps", "parity",
+        "curves",
+    ]  # fmt: skip
+    costs = ["first", "later", "base", "break_even", "unit"]
+    columns = [
+        "candidate", "title", "measure", "against", "verdict", "reason", "minimum_effect", *figures, "pairs",
+        "share_of_step", "factor_of_step", "one_off_first_seconds", "one_off_later_seconds", "one_off_base_seconds",
+        "break_even", "break_even_unit", "sentence", "evidence", "evidence_sha256",
+    ]  # fmt: skip
+    rows = []
+    for one in analysis["candidates"]:
+        measured, evidence = one["measured"] or {}, one["evidence"] or {}
+        whole, once = measured.get("whole") or {}, measured.get("once") or {}
+        rows.append(
+            [one[key] for key in ("name", "title", "measure", "against", "verdict", "reason", "minimum_effect")]
+            + [measured.get(key) for key in figures]
+            + [len(measured.get("pairs", [])), whole.get("share"), whole.get("factor")]
+            + [once.get(key) for key in costs]
+            + [one["sentence"], evidence.get("path"), evidence.get("sha256")]
+        )
     return columns, rows
 
 
@@ -177,7 +236,12 @@ TABLES: dict[str, Callable[[Analysis], Rows]] = {
     "stages": _stages,
     "component": _component,
     "phases": _phases,
+    "sweep": _sweep,
+    "evaluation": _evaluation,
+    "subjects": _subjects,
+    "projection": _projection,
     "ceilings": _ceilings,
+    "candidates": _candidates,
     "decision": _decision,
     "curves": _curves,
     "endings": _endings,

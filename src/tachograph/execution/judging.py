@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,12 +12,18 @@ from tachograph.errors import TachographError
 from tachograph.evidence.gates import Ended, Expected
 from tachograph.evidence.gates import judge as judge_history
 from tachograph.evidence.history import Counter, History, HistorySpec, read_history
+from tachograph.evidence.trial import parse_trial
+from tachograph.execution.turns import BASE, FINISHED
 from tachograph.files import read_json
-from tachograph.models.trainer import HistoryFile, Trainer
+from tachograph.models.trainer import PLACEHOLDER, HistoryFile, Trainer
 from tachograph.study.planning import PlannedRun
 
 CLOCK_SLACK = 0.01  # two clocks of a trainer may be read a moment apart
-SINGLE_FILE_SCHEMAS = {"profile": ("profile/1", "component/1"), "parity": ("parity/1",)}
+SINGLE_FILE_SCHEMAS = {
+    "profile": ("profile/1", "component/1", "forward-sweep/1"),
+    "parity": ("parity/1",),
+    "candidate": ("candidate/1", "turns/1"),
+}
 
 
 @dataclass(frozen=True)
@@ -36,6 +44,8 @@ def history_spec(history: HistoryFile) -> HistorySpec:
         **phases,
         history.stage.name: Counter(column=history.stage.column),
     }
+    extra = _extra(history)
+    columns = [*history.metrics, *history.sparse_metrics, *extra]
     return HistorySpec(
         work=Counter(column=history.work.column, cumulative=history.work.cumulative),
         work_unit=history.work.unit,
@@ -44,12 +54,37 @@ def history_spec(history: HistoryFile) -> HistorySpec:
         iteration=history.iteration,
         metrics=(*history.metrics, *history.sparse_metrics),
         sparse=tuple(history.sparse_metrics),
-        aliases=dict(history.aliases),
+        aliases={**_pattern_aliases(history, columns), **history.aliases},
         zero_work=tuple(history.zero_work),
+        evaluation=None if history.evaluation is None else history.evaluation.seconds,
         monotonic=history.monotonic,
         wall=history.wall,
-        extra=tuple(count.column for count in history.endings),
+        extra=extra,
     )
+
+
+def _extra(history: HistoryFile) -> tuple[str, ...]:
+    """Columns that are read where a row has them: counts of endings, timers of evaluations, supply of states."""
+    names = [count.column for count in history.endings]
+    if history.evaluation is not None:
+        names += history.evaluation.columns()
+    if history.supply is not None:
+        supply = history.supply
+        names += [supply.states, supply.groups, *([supply.mean_batch] if supply.mean_batch else [])]
+    return tuple(names)
+
+
+def _pattern_aliases(history: HistoryFile, columns: Iterable[str]) -> dict[str, str]:
+    """Old name -> new name for every column whose name fits the new side of an alias pattern."""
+    found = {}
+    for old, new in history.alias_patterns.items():
+        pieces = PLACEHOLDER.split(new)  # text, name, text, name, …, text
+        pattern = "".join(re.escape(piece) if i % 2 == 0 else f"(?P<{piece}>.+?)" for i, piece in enumerate(pieces))
+        for column in columns:
+            match = re.fullmatch(pattern, column)
+            if match:
+                found[PLACEHOLDER.sub(lambda name, match=match: match[name[1]], old)] = column  # type: ignore[misc]
+    return found
 
 
 def judge(planned: PlannedRun, trainer: Trainer, result: Path, status: str, reason: str | None) -> Judgement:
@@ -58,20 +93,23 @@ def judge(planned: PlannedRun, trainer: Trainer, result: Path, status: str, reas
         return Judgement("invalid", reason)
     try:
         if planned.trains:
-            return _judge_history(planned, trainer, result)
-        return _judge_single(planned, result)
+            return _judge_history(planned, trainer, result, trainer.history.metrics)
+        judgement = _judge_single(planned, result)
+        if planned.role == "candidate" and judgement.validity == "valid":
+            return _judge_turns(planned, trainer, result) if planned.in_turn else _judge_trial(result)
+        return judgement
     except TachographError as error:
         return Judgement("invalid", str(error))
 
 
-def _judge_history(planned: PlannedRun, trainer: Trainer, result: Path) -> Judgement:
+def _judge_history(planned: PlannedRun, trainer: Trainer, result: Path, metrics: list[str]) -> Judgement:
     if not result.is_file():
         return Judgement("invalid", f"the trainer ended without an error but wrote no {trainer.history.file}")
     history = read_history(result, history_spec(trainer.history))
     judged = judge_history(
         history,
         Ended(exit_code=0),
-        Expected(planned.amount, trainer.history.work.unit, tuple(trainer.history.metrics)),
+        Expected(planned.amount, trainer.history.work.unit, tuple(metrics)),
     )
     ingest = {
         "sha256": history.sha256,
@@ -102,7 +140,7 @@ def _stage_inside(history: History, described: HistoryFile) -> dict[str, Any]:
 
 
 def _judge_single(planned: PlannedRun, result: Path) -> Judgement:
-    """A profile, component or parity file: strict JSON of the announced schema."""
+    """A profile, component, sweep or parity file: strict JSON of the announced schema."""
     value = read_json(result)
     wanted = SINGLE_FILE_SCHEMAS[planned.role]
     found = value.get("schema") if isinstance(value, dict) else None
@@ -110,3 +148,28 @@ def _judge_single(planned: PlannedRun, result: Path) -> Judgement:
     detail = f"schema {found!r}, expected {' or '.join(wanted)}"
     check = {"name": "schema", "ok": ok, "detail": detail}
     return Judgement("valid" if ok else "invalid", None if ok else f"{result.name}: {detail}", [check])
+
+
+def _judge_trial(result: Path) -> Judgement:
+    """A candidate file: it must hold all that a judgement of the candidate needs, or say why it holds nothing."""
+    parse_trial(read_json(result), result.name)
+    return Judgement("valid", None, [{"name": "candidate file", "ok": True, "detail": "it can be judged"}])
+
+
+def _judge_turns(planned: PlannedRun, trainer: Trainer, result: Path) -> Judgement:
+    """Every history of a candidate's runs in turn.
+
+    Numbers that are not finite in a run of the candidate are a result and no fault of the measurement.
+    """
+    checks = []
+    for run in read_json(result)["runs"]:
+        if run["ended"] != FINISHED:
+            continue
+        name = f"run {run['turn']} ({run['side']})"
+        metrics = trainer.history.metrics if run["side"] == BASE else []
+        path = result.parent / (run["history"] or trainer.history.file)
+        judged = _judge_history(planned, trainer, path, metrics)
+        checks.append({"name": name, "ok": judged.validity == "valid", "detail": judged.reason or "all gates passed"})
+        if judged.validity != "valid":
+            return Judgement("invalid", f"{name}: {judged.reason}", checks)
+    return Judgement("valid", None, checks)

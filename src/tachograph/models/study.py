@@ -9,8 +9,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from tachograph.models.base import EnvironmentName, Identifier, Model, Number, PositiveNumber, Scalar, Text
+from tachograph.models.candidate import Candidate
 
-RESERVED_ARMS = frozenset({"component", "parity"})  # their files lie beside the arms' profiles
+RESERVED_ARMS = frozenset({"component", "parity", "sweep"})  # their files lie beside the arms' profiles
 
 
 class Registration(Model):
@@ -86,6 +87,31 @@ class Profile(Model):
     """The stage profile of each arm: a run of its own, because synchronising slows the loop."""
 
     steps: Annotated[int, Field(ge=1)]
+
+
+class Sweep(Model):
+    """The network alone, called at several batch sizes: what would batching bring?"""
+
+    batch_sizes: Annotated[list[Annotated[int, Field(ge=1, le=2**24)]], Field(min_length=2, max_length=64)]
+    warm_up: Annotated[int, Field(ge=0, le=1_000_000)] = 10
+    calls: Annotated[int, Field(ge=1, le=1_000_000)] = 1000
+
+    @field_validator("batch_sizes")
+    @classmethod
+    def _rising(cls, value: list[int]) -> list[int]:
+        if sorted(set(value)) != value:
+            raise ValueError(f"found {value}, expected rising batch sizes, each once")
+        return value
+
+
+class Projection(Model):
+    """What a whole training would take, and its evaluations at other intervals and sizes."""
+
+    iterations: Annotated[int, Field(ge=1, le=100_000_000)] = 1000
+    evaluation_every: list[Annotated[int, Field(ge=1)]] = []
+    evaluation_games: list[Annotated[int, Field(ge=1)]] = Field(
+        default=[], description="numbers of games, the first one as the runs of this study have it"
+    )
 
 
 class Parity(Model):
@@ -178,11 +204,16 @@ class Study(Model):
     design: Design
     profile: Profile | None = None
     component: bool = Field(default=False, description="measure the trainer's component (the game engine) alone")
+    sweep: Sweep | None = None
+    projection: Projection | None = None
     parity: Parity | None = None
     smoke: list[Smoke] = []
     curves: list[Metric] = []
     prediction: Prediction | None = None
     decision: DecisionRule | None = None
+    candidates: dict[Identifier, Candidate] = Field(
+        default={}, description="ideas that are measured after the timed runs, each kept or rejected with its figures"
+    )
 
     @model_validator(mode="after")
     def _known_arms(self) -> Study:
@@ -200,3 +231,31 @@ class Study(Model):
             if arm in RESERVED_ARMS:
                 raise ValueError(f"arms.{arm}: this name is reserved, expected another")
         return self
+
+    @model_validator(mode="after")
+    def _known_candidates(self) -> Study:
+        for name, one in self.candidates.items():
+            place, known = f"candidates.{name}", ", ".join(self.arms)
+            if one.against is None and len(self.arms) > 2:
+                raise ValueError(f"{place}.against: the key is missing, expected one of the arms {known}")
+            if one.against is not None and one.against not in self.arms:
+                raise ValueError(f"{place}.against: found {one.against!r}, expected one of: {known}")
+            if one.minimum_effect is None and self.decision is None:
+                raise ValueError(f"{place}.minimum_effect: the key is missing, and no decision rule has one")
+            for rival in one.rivals:
+                if rival == name or rival not in self.candidates:
+                    raise ValueError(f"{place}.rivals: found {rival!r}, expected another candidate")
+        return self
+
+    def base_arm(self, candidate: str) -> str:
+        """The arm that a candidate changes: the one it names, else the one beside the reference, else the only one."""
+        named = self.candidates[candidate].against
+        return named or next((arm for arm in self.arms if arm != self.design.reference), self.design.reference)
+
+    def least_gain(self, candidate: str) -> float:
+        """The factor from which on a candidate is worth keeping: its own, else that of the decision rule."""
+        own = self.candidates[candidate].minimum_effect
+        if own is not None:
+            return own
+        assert self.decision is not None  # _known_candidates has seen to it
+        return self.decision.minimum_effect

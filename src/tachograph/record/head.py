@@ -40,9 +40,11 @@ def _headline(record: Record, one: dict[str, Any]) -> str:
     if one["low"] is not None:
         interval = f", {one['confidence']:.0%} interval {one['low']:.2f} to {one['high']:.2f}"
     note = f"; {text(one['note'])}" if one["note"] else ""
+    counted = f"{blocks} block{'s' if blocks != 1 else ''}"
+    few = f" in {counted}" if one["note"] else ""  # a weak interval is said with the figure, not after it
     return (
-        f"**{arm} is {one['factor']:.2f}x as fast as {text(one['denominator'])} in {stage}** "
-        f"({text(one['unit'])}, {text(one['window'])}, {blocks} block{'s' if blocks != 1 else ''}{interval}{note})."
+        f"**{arm} is {one['factor']:.2f}x as fast as {text(one['denominator'])} in {stage}{few}** "
+        f"({text(one['unit'])}, {text(one['window'])}, {counted}{interval}{note})."
     )
 
 
@@ -106,6 +108,7 @@ def registration(record: Record) -> str:
         ["question", text(held["question"])],
         ["registered", f"{held['date']}, frozen {held['registered_at']}"],
         ["SHA-256 of the registration", code(held["sha256"])],
+        ["proof of that time", text(held["timestamp_proof"]["detail"])],
         ["results known when frozen", "yes" if held["data_seen_before"] else "no"],
         ["amendments", str(len(held["amendments"])) if held["amendments"] else "none"],
         ["trainer", f"{code(held['trainer']['name'])}: {text(held['trainer']['title'])}"],
@@ -129,7 +132,11 @@ def registration(record: Record) -> str:
         if arm["arguments"]:
             what.append(code(shlex.join(arm["arguments"])))
         rows.append([f"arm {code(name)}", "; ".join(what)])
-    return table(["", ""], rows)
+    rules = [
+        f"When it stops: {text(held['stopping_rule'])}.",
+        f"What is left out: {text('; '.join(held['exclusion_rules']))}.",
+    ]
+    return "\n\n".join([table(["", ""], rows), *rules])
 
 
 def _pairs(values: dict[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tachograph.record import decision, head, phases, reliability, speed, trust
+from tachograph.record import candidates, decision, evaluation, head, phases, reliability, speed, trust
 from tachograph.record.markdown import text
 
 Record = dict[str, Any]
@@ -28,6 +28,9 @@ def page(record: Record) -> str:
         speed.throughput(record),
         "## Phases, and what could still be won",
         phases.phases(record),
+        *titled("## Evaluation", evaluation.evaluation(record)),
+        *titled("## Batches of the network", evaluation.sweep(record)),
+        *titled("## A whole training", evaluation.projection(record)),
         "## Factors",
         speed.factors(record),
         "## Can they be relied on",
@@ -36,6 +39,7 @@ def page(record: Record) -> str:
         decision.decision(record) if record["factors"] else "There is nothing to decide.",
         "## Matched curves",
         trust.curves(record),
+        *(["## Candidates, kept and rejected", candidates.candidates(record)] if "candidates" in record else []),
         "## Preflight",
         trust.preflight(record),
         "## Planned and done",
@@ -52,3 +56,8 @@ def page(record: Record) -> str:
         trust.verification(record),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def titled(title: str, content: str) -> list[str]:
+    """A section that only some studies have."""
+    return [title, content] if content else []
