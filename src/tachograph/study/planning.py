@@ -228,8 +228,10 @@ class _Planner:
     def add_trial_in_turn(self, name: str, candidate: Candidate) -> None:
         """Runs of the arm's training command and of the changed one in turn."""
         base, seed = self.study.base_arm(name), self.study.design.seeds[0]
-        arm, iterations = self.study.arms[base], candidate.iterations
+        registered, iterations = self.study.arms[base], candidate.iterations
         assert iterations is not None
+        shared = {"arguments": [*registered.arguments, *candidate.shared_arguments]}
+        arm = registered.model_copy(update=shared)
         changed = Arm(
             title=candidate.title,
             environment={**arm.environment, **candidate.environment},
