@@ -17,7 +17,7 @@ from tachograph.instrument import HistoryWriter
 
 
 def fault(arm: str) -> str:
-    """The fault that a test has planted for this arm: ``exit``, ``kill``, ``hang``, ``short`` or nothing."""
+    """The fault that a test has planted for this arm: ``exit``, ``kill``, ``short`` or nothing."""
     file = Path("faults") / arm
     return file.read_text().strip() if file.exists() else ""
 
@@ -46,9 +46,6 @@ def main() -> None:
                     sys.exit("the stub was told to fail")
                 if planted == "kill":
                     os.kill(os.getpid(), signal.SIGKILL)
-                if planted == "hang":
-                    Path("hanging").write_text(str(os.getpid()))
-                    time.sleep(600)
             start = time.monotonic()
             time.sleep(pause)
             seconds = time.monotonic() - start

@@ -31,6 +31,7 @@ def _table(record: Record) -> str:
     rows = []
     for row in first["rows"]:
         inside = f" (in {text(row['parent'])})" if row["parent"] else " (nested)" if row["nested"] else ""
+        inside += " (parallel)" if row["parallel"] else ""
         cells = [text(row["phase"]) + inside]
         for one in arms.values():
             own = next(other for other in one["rows"] if other["phase"] == row["phase"])

@@ -87,6 +87,8 @@ def read_toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise TachographError(f"{path}: the file is not there") from None
+    except RecursionError:
+        raise TachographError(f"{path}: cannot be read as TOML: nested too deeply") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise TachographError(f"{path}: cannot be read as TOML: {error}") from None
 

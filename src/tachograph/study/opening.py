@@ -16,8 +16,9 @@ from typing import Any
 from tachograph.errors import TachographError
 from tachograph.host.choice import device_kind
 from tachograph.models import Configuration, Study, Trainer
+from tachograph.models.base import ID_PATTERN
 from tachograph.study.fingerprint import code_fingerprint
-from tachograph.study.integrity import refuse_damage
+from tachograph.study.integrity import refuse_damage, refuse_links
 from tachograph.study.layout import StudyFolder
 from tachograph.study.loading import load_configuration, load_study, refuse_shared_registration
 from tachograph.study.planning import BAND, IDENTITY_CHARACTERS, PlannedRun, plan_study
@@ -85,6 +86,13 @@ def refuse_unplanned(studies: Mapping[str, OpenedStudy], targets: Iterable[str])
             one.find(role, arm, match["seed"])  # says which ones are planned
 
 
+def study_folder(name: str) -> StudyFolder:
+    """The folder of the study called ``name``. Raises TachographError for what is no name, such as a path."""
+    if not re.fullmatch(ID_PATTERN, name):
+        raise TachographError(f"found {name!r}, expected the name of a study: letters, digits, '_' or '-', at most 64")
+    return StudyFolder(RESULTS / name)
+
+
 def check_platform() -> None:
     """Raise TachographError anywhere but on Linux: the lease is built on its locks and on /proc."""
     if not sys.platform.startswith("linux"):
@@ -98,7 +106,7 @@ def open_study(name: str, configuration: Configuration, root: Path, rank: int = 
     file = str(CONFIG / "trainers" / f"{trainer.name}.toml")
     kind = device_kind(study.device, configuration.device)
     planned = plan_study(study, trainer, kind, code_fingerprint(trainer.code, root, file))
-    folder = StudyFolder(RESULTS / name)
+    folder = study_folder(name)
     return OpenedStudy(study, trainer, planned, folder, rank, content_digest(study, trainer, planned))
 
 
@@ -113,6 +121,7 @@ def open_studies(config: Mapping[str, Any], root: Path) -> tuple[Configuration, 
         one = open_study(name, configuration, root, rank)
         state = read_state(one.folder)
         refuse_damage(one.folder, state)
+        refuse_links(one.folder)
         refuse_silent_change(one.folder, one.study, one.trainer, one.planned, state)
         opened[name] = one
     return configuration, opened

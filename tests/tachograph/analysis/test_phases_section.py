@@ -77,7 +77,7 @@ def test_ceilings_are_ranked_by_amdahl(analysis: dict[str, Any]) -> None:
 
 def test_part_that_is_everything_has_no_limit() -> None:
     """A phase that fills the iteration: its ceiling is no number, and the page says so."""
-    row = {"phase": "all", "seconds": 1.0, "share": 1.0, "parent": None, "nested": False}
+    row = {"phase": "all", "seconds": 1.0, "share": 1.0, "parent": None, "nested": False, "parallel": False}
     section = {"arms": {"only": {"rows": [row]}}}
     found = ceilings({"arms": {}, "rows": []}, section)
     assert found[0]["rows"][0]["ceiling"] is None
