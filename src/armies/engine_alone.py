@@ -29,7 +29,7 @@ def engine_alone(
     Rates: "legal_mask + step" (environment steps per second: one ply of one game each) and "observe"
     (observations per second). ``value`` is all work over all seconds, ``repeats`` the rate of each repeat.
     As many untimed steps go before, so that the games are at different stages. ``clock`` returns seconds: CPU
-    time (``time.thread_time``) is the better one for one thread on a busy machine. Raises ValueError for more
+    time (``time.process_time``) is the better one for one thread on a busy machine. Raises ValueError for more
     threads than numba has, or numbers below 1.
     """
     available = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
