@@ -13,8 +13,10 @@ from typing import Any
 
 from tachograph import __version__
 from tachograph.errors import TachographError
+from tachograph.execution.cellfile import MEASURED, cell_file
 from tachograph.execution.environment import recorded, run_environment
 from tachograph.execution.judging import Judgement, judge
+from tachograph.execution.outcome import not_started
 from tachograph.execution.progress import Progress
 from tachograph.execution.supervise import Outcome, supervise
 from tachograph.files import sha256_file, write_json
@@ -22,7 +24,7 @@ from tachograph.host.machine import installed_packages
 from tachograph.host.sampler import HostSampler
 from tachograph.lease.acquire import Lease
 from tachograph.lease.processes import boot_id, own_start_ticks
-from tachograph.models import Trainer
+from tachograph.models import Program, Trainer
 from tachograph.study.fingerprint import module_folder
 from tachograph.study.gitstate import git_state
 from tachograph.study.layout import StudyFolder
@@ -57,13 +59,17 @@ def own_process() -> dict[str, Any]:
 
 def make_attempt(
     planned: PlannedRun,
-    trainer: Trainer,
+    trainer: Program,
     folder: StudyFolder,
     lease: Lease,
     root: Path,
     say: Callable[[str], None],
+    no_time: str | None = None,
 ) -> MadeAttempt:
-    """Run the trainer once under ``lease`` and seal what it wrote. The ledger gets a line before and one after."""
+    """Run the program once under ``lease`` and seal what it wrote. The ledger gets a line before and one after.
+
+    ``no_time`` is why it is not run at all: an attempt without a process, so that nothing is missing in silence.
+    """
     ledger = Ledger(folder.ledger)
     number, place = _next_folder(folder.attempts / planned.key)
     ledger.append(
@@ -74,12 +80,15 @@ def make_attempt(
         process=own_process(),
         block=planned.block,
     )
-    out = place if planned.trains else place / Path(planned.target).name
+    result = place / Path(planned.target).name
+    out = place if planned.trains else place / MEASURED if planned.role == "cell" else result
     command = resolve_command(planned, out=str(out), device=lease.device.name)
     environment = run_environment(planned, folder.path.parent.resolve() / ".kernels")
-    result = place / trainer.history.file if planned.trains else out
     sampler = HostSampler(lease.device)
-    progress = Progress(planned, trainer.history, result, say) if planned.trains else None
+    progress = None
+    if isinstance(trainer, Trainer) and planned.trains:
+        result = place / trainer.history.file
+        progress = Progress(planned, trainer.history, result, say)
 
     def tick(pid: int) -> None:
         sampler.tick(pid)
@@ -87,18 +96,23 @@ def make_attempt(
             progress()
 
     sampler.start()
-    outcome = supervise(
-        command,
-        lease=lease,
-        cwd=root,
-        env=environment,
-        log_path=place / LOG,
-        max_hold_s=planned.max_hold_seconds,
-        on_tick=tick,
-    )
+    if no_time:
+        outcome = not_started(no_time)
+    else:
+        outcome = supervise(
+            command,
+            lease=lease,
+            cwd=root,
+            env=environment,
+            log_path=place / LOG,
+            max_hold_s=planned.max_hold_seconds,
+            on_tick=tick,
+        )
     sampler.stop()
     if progress:
         progress()
+    if planned.role == "cell":
+        write_json(result, cell_file(planned, outcome, place / MEASURED, _last_line(place / LOG)))
     judgement = judge(planned, trainer, result, outcome.status, _reason(outcome, place / LOG))
     sealed = _seal(place)
     facts = {
@@ -189,7 +203,7 @@ def _last_line(log: Path) -> str:
     return next((line.strip() for line in reversed(lines) if line.strip()), "no output")[:300]
 
 
-def _trainer_git(trainer: Trainer, root: Path) -> dict[str, Any]:
+def _trainer_git(trainer: Program, root: Path) -> dict[str, Any]:
     """Git state of the repository that the trainer's code lies in."""
     for module in trainer.code.modules:
         place = module_folder(module)

@@ -11,11 +11,12 @@ from tachograph.evidence.gates import Ended, Expected
 from tachograph.evidence.gates import judge as judge_history
 from tachograph.evidence.history import Counter, History, HistorySpec, read_history
 from tachograph.files import read_json
+from tachograph.models import Program
 from tachograph.models.trainer import HistoryFile, Trainer
 from tachograph.study.planning import PlannedRun
 
 CLOCK_SLACK = 0.01  # two clocks of a trainer may be read a moment apart
-SINGLE_FILE_SCHEMAS = {"profile": ("profile/1", "component/1"), "parity": ("parity/1",)}
+SINGLE_FILE_SCHEMAS = {"profile": ("profile/1", "component/1"), "parity": ("parity/1",), "cell": ("cell/1",)}
 
 
 @dataclass(frozen=True)
@@ -52,12 +53,16 @@ def history_spec(history: HistoryFile) -> HistorySpec:
     )
 
 
-def judge(planned: PlannedRun, trainer: Trainer, result: Path, status: str, reason: str | None) -> Judgement:
-    """Judge one attempt. ``result`` is the file it should have written; ``status`` how its process ended."""
-    if status != "finished":
+def judge(planned: PlannedRun, trainer: Program, result: Path, status: str, reason: str | None) -> Judgement:
+    """Judge one attempt. ``result`` is the file it should have written; ``status`` how its process ended.
+
+    A cell of a machine study counts however it ended, unless somebody stopped it: that it crashes is its result.
+    """
+    if status == "interrupted" or (status != "finished" and planned.role != "cell"):
         return Judgement("invalid", reason)
     try:
         if planned.trains:
+            assert isinstance(trainer, Trainer)
             return _judge_history(planned, trainer, result)
         return _judge_single(planned, result)
     except TachographError as error:
@@ -102,7 +107,7 @@ def _stage_inside(history: History, described: HistoryFile) -> dict[str, Any]:
 
 
 def _judge_single(planned: PlannedRun, result: Path) -> Judgement:
-    """A profile, component or parity file: strict JSON of the announced schema."""
+    """A profile, component, parity or cell file: strict JSON of the announced schema."""
     value = read_json(result)
     wanted = SINGLE_FILE_SCHEMAS[planned.role]
     found = value.get("schema") if isinstance(value, dict) else None

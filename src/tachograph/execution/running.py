@@ -13,6 +13,7 @@ from tachograph.execution.attempt import RUN, make_attempt
 from tachograph.files import publish_copy, read_json, sha256_file
 from tachograph.host.device import Device
 from tachograph.lease.acquire import acquire
+from tachograph.models import AnyStudy, MachineStudy
 from tachograph.scripting import forced_targets
 from tachograph.study.layout import StudyFolder
 from tachograph.study.ledger import Ledger
@@ -74,7 +75,7 @@ def execute(
         raise TachographError(
             f"{folder.sealed_registration}: the study is not registered, expected rule register first"
         )
-    _, trainer, everything = current_study(registration)
+    study, trainer, everything = current_study(registration)
     with acquire(
         host.device,
         host.lease_folder,
@@ -95,14 +96,32 @@ def execute(
             ledger.append(
                 "discarded", run=planned.key, attempt=before.number, reason="forced rerun", numbers_known=known
             )
-        say(_where_we_are(planned, everything, read_state(folder), host.device))
-        made = make_attempt(planned, trainer, folder, lease, root, say)
+        state = read_state(folder)
+        no_time = None if forced else _no_time(planned, study, everything, state)
+        say(no_time or _where_we_are(planned, everything, state, host.device))
+        made = make_attempt(planned, trainer, folder, lease, root, say, no_time)
     if made.judgement.validity == "valid":
         _publish(planned, read_state(folder).attempts[planned.key][-1], folder, ledger)
     write_status(folder)
     if made.judgement.validity != "valid":
         kept = folder.attempts / planned.key / f"{made.number:03d}"
         raise RunFailedError(f"{planned.study}: {planned.key} does not count: {made.sentence}; its files are in {kept}")
+
+
+def _no_time(
+    planned: PlannedRun, study: AnyStudy, everything: list[PlannedRun], state: StudyState
+) -> str | None:
+    """Why a cell of a machine study is not run: the time registered for all cells is used up. None if it is not."""
+    if not isinstance(study, MachineStudy) or study.total_seconds is None:
+        return None
+    held = [state.counted(run) for run in everything if run.key != planned.key]
+    used = sum(attempt.hold_seconds or 0.0 for attempt in held if attempt)
+    if used < study.total_seconds:
+        return None
+    return (
+        f"{planned.study}: {planned.key} is not run: the cells before it took {used:.0f} s of the "
+        f"{study.total_seconds:g} s registered for all"
+    )
 
 
 def _where_we_are(planned: PlannedRun, everything: list[PlannedRun], state: StudyState, device: Device) -> str:

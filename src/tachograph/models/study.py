@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from tachograph.models.base import EnvironmentName, Identifier, Model, Number, PositiveNumber, Scalar, Text
+from tachograph.models.cells import MachineChecks
 
 RESERVED_ARMS = frozenset({"component", "parity"})  # their files lie beside the arms' profiles
 
@@ -178,6 +179,9 @@ class Study(Model):
     design: Design
     profile: Profile | None = None
     component: bool = Field(default=False, description="measure the trainer's component (the game engine) alone")
+    machine: MachineChecks | None = Field(
+        default=None, description="preflight: does this machine repeat, is it right; else nothing is compared"
+    )
     parity: Parity | None = None
     smoke: list[Smoke] = []
     curves: list[Metric] = []

@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from tachograph.errors import TachographError
-from tachograph.models import Configuration, Study, Trainer
+from tachograph.machine.cells import Cell, expand
+from tachograph.models import AnyStudy, Checker, Configuration, MachineStudy, Program, Study, Trainer
+from tachograph.models.cells import Environment
 from tachograph.study.reach import refuse_undecidable
 
 M = TypeVar("M", bound=BaseModel)
@@ -92,15 +94,26 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 def load_trainer(folder: Path, name: str) -> Trainer:
     """``folder``/trainers/``name``.toml, checked."""
-    path = folder / "trainers" / f"{name}.toml"
-    trainer = validate(Trainer, read_toml(path), str(path))
-    if trainer.name != name:
-        raise TachographError(f"{path}: name: found {trainer.name!r}, expected {name!r} as the file is called")
-    return trainer
+    return _load_named(Trainer, folder / "trainers" / f"{name}.toml")
 
 
-def load_study(folder: Path, name: str) -> tuple[Study, Trainer]:
-    """``folder``/studies/``name``.toml and the trainer it names, both checked, also against each other.
+def load_checker(folder: Path, name: str) -> Checker:
+    """``folder``/checkers/``name``.toml, checked."""
+    return _load_named(Checker, folder / "checkers" / f"{name}.toml")
+
+
+N = TypeVar("N", Trainer, Checker, Study, MachineStudy)
+
+
+def _load_named(model: type[N], path: Path) -> N:
+    found = validate(model, read_toml(path), str(path))
+    if found.name != path.stem:
+        raise TachographError(f"{path}: name: found {found.name!r}, expected {path.stem!r} as the file is called")
+    return found
+
+
+def load_study(folder: Path, name: str) -> tuple[AnyStudy, Program]:
+    """``folder``/studies/``name``.toml and the program that it names, both checked, also against each other.
 
     A confirmatory study is checked for what its design can decide. Raises TachographError.
     """
@@ -108,14 +121,29 @@ def load_study(folder: Path, name: str) -> tuple[Study, Trainer]:
     if not path.exists():
         have = ", ".join(sorted(p.stem for p in path.parent.glob("*.toml"))) or "none"
         raise TachographError(f"{path}: the study file is not there; studies there are: {have}")
-    study = validate(Study, read_toml(path), str(path))
-    if study.name != name:
-        raise TachographError(f"{path}: name: found {study.name!r}, expected {name!r} as the file is called")
+    if read_toml(path).get("schema") == "machine/1":
+        machine = _load_named(MachineStudy, path)
+        checker = load_checker(folder, machine.checker)
+        study_cells(machine, checker, str(path))
+        return machine, checker
+    study = _load_named(Study, path)
     trainer = load_trainer(folder, study.trainer)
     _check_settings(study, trainer, path)
     _check_parts(study, trainer, path)
     refuse_undecidable(study, str(path))
     return study, trainer
+
+
+def study_cells(study: MachineStudy, checker: Checker, file: str) -> list[Cell]:
+    """The cells of a machine study. Raises TachographError naming ``file`` for one that the checker cannot measure."""
+    return expand(study.cells, study.arms, checker, study.cell_seconds, file)
+
+
+def preflight_cells(study: Study, checker: Checker, file: str) -> list[Cell]:
+    """What a training study asks of the machine before it compares anything."""
+    assert study.machine is not None
+    arms = {"as-installed": Environment(title="as installed")}
+    return expand(study.machine.cells, arms, checker, study.machine.cell_seconds, f"{file}: machine")[1:]
 
 
 def _check_settings(study: Study, trainer: Trainer, path: Path) -> None:

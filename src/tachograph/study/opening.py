@@ -13,12 +13,13 @@ from typing import Any
 
 from tachograph.errors import TachographError
 from tachograph.host.choice import device_kind
-from tachograph.models import Configuration, Study, Trainer
+from tachograph.machine.planning import plan_cells, usable_processors
+from tachograph.models import AnyStudy, Checker, Configuration, MachineStudy, Program, Study, Trainer
 from tachograph.study.fingerprint import code_fingerprint
 from tachograph.study.integrity import refuse_damage
 from tachograph.study.layout import StudyFolder
-from tachograph.study.loading import load_configuration, load_study
-from tachograph.study.planning import BAND, IDENTITY_CHARACTERS, PlannedRun, plan_study
+from tachograph.study.loading import load_checker, load_configuration, load_study, preflight_cells, study_cells
+from tachograph.study.planning import BAND, IDENTITY_CHARACTERS, DeviceKind, PlannedRun, plan_study
 from tachograph.study.registration import content_digest, refuse_silent_change
 from tachograph.study.state import read_state
 
@@ -28,24 +29,29 @@ RESULTS = Path("results")
 
 @dataclass(frozen=True)
 class OpenedStudy:
-    """A configured study with its planned runs. ``rank`` is its place in the configuration, from 0."""
+    """A configured study with its planned runs. ``rank`` is its place in the configuration, from 0.
 
-    study: Study
-    trainer: Trainer
+    ``trainer`` is the program that it starts: a machine study has a checker in its place.
+    """
+
+    study: AnyStudy
+    trainer: Program
     planned: list[PlannedRun]
     folder: StudyFolder
     rank: int
     digest: str
 
-    def find(self, role: str, arm: str, seed: str | int) -> PlannedRun:
-        """The planned run with these names. Raises TachographError naming those that are planned."""
+    def find(self, role: str, arm: str, seed: str | int | None) -> PlannedRun:
+        """The planned run with these names, of the first seed unless one is named.
+
+        Raises TachographError naming those that are planned.
+        """
         for run in self.planned:
-            if (run.role, run.arm, str(run.seed)) == (role, arm, str(seed)):
+            if (run.role, run.arm) == (role, arm) and str(run.seed) == str(run.seed if seed is None else seed):
                 return run
         known = ", ".join(f"{r.arm} seed {r.seed}" for r in self.planned if r.role == role) or "none"
-        raise TachographError(
-            f"study {self.study.name}: found arm {arm!r} with seed {seed} ({role}), expected one of: {known}"
-        )
+        named = f"arm {arm!r}" if seed is None else f"arm {arm!r} with seed {seed}"
+        raise TachographError(f"study {self.study.name}: found {named} ({role}), expected one of: {known}")
 
     def priority(self, run: PlannedRun) -> int:
         """Higher runs first: studies in configured order, within a study the registered order."""
@@ -73,12 +79,32 @@ def check_platform() -> None:
 
 def open_study(name: str, configuration: Configuration, root: Path, rank: int = 0) -> OpenedStudy:
     """Read one study and plan it. Raises TachographError with one sentence about what is wrong."""
-    study, trainer = load_study(CONFIG, name)
-    file = str(CONFIG / "trainers" / f"{trainer.name}.toml")
+    study, program = load_study(CONFIG, name)
     kind = device_kind(study.device, configuration.device)
-    planned = plan_study(study, trainer, kind, code_fingerprint(trainer.code, root, file))
-    folder = StudyFolder(RESULTS / name)
-    return OpenedStudy(study, trainer, planned, folder, rank, content_digest(study, trainer, planned))
+    if isinstance(program, Checker):
+        assert isinstance(study, MachineStudy)
+        planned = _plan_machine(study, program, kind, root)
+    else:
+        assert isinstance(study, Study)
+        planned = _plan_training(study, program, kind, root)
+    return OpenedStudy(study, program, planned, StudyFolder(RESULTS / name), rank, content_digest(study, program, planned))
+
+
+def _plan_machine(study: MachineStudy, checker: Checker, kind: DeviceKind, root: Path) -> list[PlannedRun]:
+    cells = study_cells(study, checker, f"{CONFIG}/studies/{study.name}.toml")
+    code = code_fingerprint(checker.code, root, f"{CONFIG}/checkers/{checker.name}.toml")
+    return plan_cells(study.name, cells, checker, kind, code, study.threads or usable_processors())
+
+
+def _plan_training(study: Study, trainer: Trainer, kind: DeviceKind, root: Path) -> list[PlannedRun]:
+    first: list[PlannedRun] = []
+    if study.machine is not None:
+        checker = load_checker(CONFIG, study.machine.checker)
+        code = code_fingerprint(checker.code, root, f"{CONFIG}/checkers/{checker.name}.toml")
+        cells = preflight_cells(study, checker, f"{CONFIG}/studies/{study.name}.toml")
+        first = plan_cells(study.name, cells, checker, kind, code, study.threads)
+    code = code_fingerprint(trainer.code, root, f"{CONFIG}/trainers/{trainer.name}.toml")
+    return plan_study(study, trainer, kind, code, first)
 
 
 def open_studies(config: Mapping[str, Any], root: Path) -> tuple[Configuration, dict[str, OpenedStudy]]:

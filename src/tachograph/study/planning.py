@@ -6,7 +6,7 @@ Standard library and models only: this is imported each time the Snakefile is re
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ from tachograph.models import Arm, Study, Trainer
 from tachograph.models.base import Scalar
 from tachograph.models.trainer import PLACEHOLDER
 
-Role = Literal["parity", "preflight", "baseline", "profile", "burnin", "run", "aa"]
+Role = Literal["cell", "parity", "preflight", "baseline", "profile", "burnin", "run", "aa"]
 DeviceKind = Literal["cpu", "gpu"]
 
 IDENTITY_CHARACTERS = 16
@@ -56,8 +56,8 @@ class PlannedRun:
 
     @property
     def trains(self) -> bool:
-        """Whether the run writes a history (a training run) or a single file (profile, component, parity)."""
-        return self.role not in ("profile", "parity")
+        """Whether the run writes a history (a training run) or a single file (profile, component, parity, cell)."""
+        return self.role not in ("profile", "parity", "cell")
 
     @property
     def target(self) -> str:
@@ -66,6 +66,8 @@ class PlannedRun:
             return "parity.json"
         if self.role == "profile":
             return f"profiles/{self.arm}.json"
+        if self.role == "cell":
+            return f"cells/{self.arm}.json"
         return f"{self.folder}/history.jsonl"
 
     @property
@@ -106,9 +108,15 @@ def block_order(arms: list[str], block: int) -> list[str]:
     return arms if block.bit_count() % 2 == 0 else arms[::-1]
 
 
-def plan_study(study: Study, trainer: Trainer, device_kind: DeviceKind, code: str) -> list[PlannedRun]:
-    """The planned runs of ``study`` in registered order; ``code`` is the fingerprint of the trainer's code."""
+def plan_study(
+    study: Study, trainer: Trainer, device_kind: DeviceKind, code: str, first: Sequence[PlannedRun] = ()
+) -> list[PlannedRun]:
+    """The planned runs of ``study`` in registered order; ``code`` is the fingerprint of the trainer's code.
+
+    ``first`` are planned runs that come before all others: what is asked of the machine.
+    """
     planner = _Planner(study, trainer, device_kind, code)
+    planner.runs += first
     design = study.design
     first_seed = design.seeds[0]
     if study.parity is not None and trainer.parity is not None:
@@ -157,7 +165,7 @@ class _Planner:
         arguments = arm.arguments if template is self.trainer.command else []
         values: dict[str, Scalar] = {**settings, "seed": seed, "iterations": amount, "steps": amount}
         values |= {"threads": self.study.threads, "arms": ",".join(self.study.arms)}
-        command = tuple(_fill(part, values) for part in [*template, *arguments])
+        command = tuple(fill(part, values) for part in [*template, *arguments])
         determining = {
             "role": role,
             "command": command,
@@ -190,7 +198,8 @@ class _Planner:
         )
 
 
-def _fill(part: str, values: Mapping[str, Scalar]) -> str:
+def fill(part: str, values: Mapping[str, Scalar]) -> str:
+    """``part`` of a command with the placeholders filled that ``values`` knows; the others stay."""
     return PLACEHOLDER.sub(lambda match: _text(values[match[1]]) if match[1] in values else match[0], part)
 
 
@@ -201,4 +210,4 @@ def _text(value: Scalar) -> str:
 def resolve_command(planned: PlannedRun, *, out: str, device: str) -> list[str]:
     """The argument list that is executed: ``{python}``, ``{out}`` and ``{device}`` filled in."""
     values: dict[str, Scalar] = {"python": sys.executable, "out": out, "device": device}
-    return [_fill(part, values) for part in planned.command]
+    return [fill(part, values) for part in planned.command]
