@@ -13,6 +13,7 @@ configfile: "config/config.yaml"
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/register.smk"
+include: "workflow/rules/cells.smk"
 include: "workflow/rules/preflight.smk"
 include: "workflow/rules/runs.smk"
 include: "workflow/rules/analysis.smk"

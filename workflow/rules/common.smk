@@ -1,5 +1,6 @@
 """What all rules share: the opened studies, their wildcards, caps, and input functions."""
 
+import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -14,7 +15,7 @@ ROOT = Path.cwd()
 ENVIRONMENT = str(Path(workflow.basedir) / "envs" / "tachograph.yaml")
 
 try:
-    CONFIGURATION, STUDIES = opening.open_studies(config, ROOT)
+    CONFIGURATION, STUDIES = opening.open_studies(config, ROOT, sys.argv[1:])
 except TachographError as error:
     raise WorkflowError(str(error))
 
@@ -51,7 +52,7 @@ def planned(role, wildcards):
     one = STUDIES[wildcards.study]
     if arm is None:  # baseline, burn-in, A/A and parity have one arm, which is not part of their path
         arm = next((run.arm for run in one.planned if run.role == role), "")
-    seed = getattr(wildcards, "seed", one.study.design.seeds[0])
+    seed = getattr(wildcards, "seed", None)
     try:
         return one.find(role, arm, seed)
     except TachographError as error:
@@ -70,7 +71,7 @@ def priority(role):
 
 def threads_of(wildcards):
     """The registered number of threads of a study's timed runs."""
-    return STUDIES[wildcards.study].study.threads
+    return STUDIES[wildcards.study].planned[0].threads
 
 
 def registered(wildcards):

@@ -44,14 +44,14 @@ class OtherProcessError(Exception):
 
 
 def thread_counts(text: str, usable: int) -> list[int]:
-    """``1,2,4,8,all`` as counts that this machine has, rising and each once."""
+    """``1,2,4,8,all`` as counts, rising and each once. More threads than processors are allowed: races like them."""
     found = set()
     for part in text.split(","):
         word = part.strip()
         if word != "all" and not (word.isdigit() and int(word) > 0):
             raise MachineCheckError(f"threads: found {text!r}, expected numbers or all, like 1,2,4,8,all")
         found.add(usable if word == "all" else int(word))
-    return sorted(count for count in found if count <= usable) or [usable]
+    return sorted(found)
 
 
 @contextmanager
@@ -75,13 +75,16 @@ def _rows(run: Run, truth: Truth | None, device: Device, threads: str, count: in
         return output
 
     if not device.is_cpu:
-        return [{"threads": None, "process": process, **repeats.watch(once, count, truth)}]
-    rows = []
-    for number in thread_counts(threads, len(os.sched_getaffinity(0))):
+        return [{"threads": None, "oversubscribed": False, "process": process, **repeats.watch(once, count, truth)}]
+    rows, usable = [], len(os.sched_getaffinity(0))
+    for number in thread_counts(threads, usable):
         with thread_limit(number):
             pools = {pool["internal_api"]: pool["num_threads"] for pool in threadpool_info()}
             row = repeats.watch(once, count, truth)
-            rows.append({"threads": number, "process": process, "thread_pools": pools, **row})
+            oversubscribed = number > usable
+            rows.append(
+                {"threads": number, "oversubscribed": oversubscribed, "process": process, "thread_pools": pools, **row}
+            )
     return rows
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from tachograph.analysis.sealed import SealedStudy
+from tachograph.analysis.sealed import Sealed
 from tachograph.evidence.order import Started, compare_order
+from tachograph.execution.cellfile import MEASURED
 from tachograph.study.planning import PlannedRun
 
 PAUSE_SECONDS = 60.0  # a longer gap between two runs is somebody's pause, not the workflow's own time
 
 
-def commands(sealed: SealedStudy) -> list[dict[str, Any]]:
+def commands(sealed: Sealed) -> list[dict[str, Any]]:
     """The argument list of every planned run, with the interpreter and the output as a reader would write them."""
     found = []
     for planned in sealed.planned:
@@ -20,6 +21,7 @@ def commands(sealed: SealedStudy) -> list[dict[str, Any]]:
         device = run.facts["device"]["name"] if run else "{device}"
         attempt = run.attempt.folder if run else f"attempts/{planned.key}/001"
         out = attempt if planned.trains else f"{attempt}/{planned.target.rsplit('/', 1)[-1]}"
+        out = f"{attempt}/{MEASURED}" if planned.role == "cell" else out
         values = {"{python}": "python", "{out}": out, "{device}": device}
         found.append(
             {
@@ -38,7 +40,7 @@ def _fill(part: str, values: dict[str, str]) -> str:
     return part
 
 
-def attempts(sealed: SealedStudy) -> list[dict[str, Any]]:
+def attempts(sealed: Sealed) -> list[dict[str, Any]]:
     """Every attempt of the ledger, in the order in which they started.
 
     ``current_plan`` is False for an attempt that was made of a version of the study that no longer holds.
@@ -69,7 +71,7 @@ def attempts(sealed: SealedStudy) -> list[dict[str, Any]]:
     ]
 
 
-def order(sealed: SealedStudy) -> dict[str, Any]:
+def order(sealed: Sealed) -> dict[str, Any]:
     """The registered order of the timed runs against the realised one."""
     registered = [run.key for run in sealed.planned]
     started = [
@@ -94,7 +96,7 @@ def order(sealed: SealedStudy) -> dict[str, Any]:
     }
 
 
-def time(sealed: SealedStudy) -> dict[str, Any]:
+def time(sealed: Sealed) -> dict[str, Any]:
     """Where the time of the study went, in seconds, from the ledger's monotonic clocks.
 
     ``own_seconds``: from the end of one run's process to the start of the next one's, less the wait of the next

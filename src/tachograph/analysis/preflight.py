@@ -9,19 +9,27 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from tachograph.analysis.identity import identical
-from tachograph.analysis.sealed import SealedRun, SealedStudy
+from tachograph.analysis.sealed import SealedMachine, SealedRun, SealedStudy
 from tachograph.evidence.history import read_history
 from tachograph.evidence.judging import judged
 from tachograph.evidence.parity import judge_parity
 from tachograph.evidence.verdicts import ParityVerdict
 from tachograph.execution.judging import history_spec
+from tachograph.machine.cells import preflight_cells
+from tachograph.machine.measured import measured_cells
+from tachograph.machine.reference import checks_of
+from tachograph.machine.sections import preflight as of_machine_study
+from tachograph.models.machine import Quiet
 from tachograph.models.study import Smoke
 
 
-def preflight(sealed: SealedStudy) -> dict[str, Any]:
+def preflight(sealed: SealedStudy | SealedMachine) -> dict[str, Any]:
     """``preflight/1``: one verdict per check. ``ok`` is False as soon as one is not PASS, null without checks."""
+    if isinstance(sealed, SealedMachine):
+        return of_machine_study(sealed)
     parity = _parity(sealed)
-    checks = [*parity["checks"], *(_smoke_check(sealed, check) for check in sealed.study.smoke)]
+    machine = _machine_checks(sealed)
+    checks = [*machine, *parity["checks"], *(_smoke_check(sealed, check) for check in sealed.study.smoke)]
     registered = {"parity": sealed.study.parity is not None, "smoke": bool(sealed.study.smoke)}
     return {
         "schema": "preflight/1",
@@ -32,6 +40,13 @@ def preflight(sealed: SealedStudy) -> dict[str, Any]:
         "batches": parity["batches"],
         "not_registered": [name for name, there in registered.items() if not there],
     }
+
+
+def _machine_checks(sealed: SealedStudy) -> list[dict[str, Any]]:
+    """What was asked of the machine: an operation that does not repeat can be nobody's reference."""
+    if sealed.study.machine is None:
+        return []
+    return checks_of(measured_cells(sealed, preflight_cells(sealed.study.machine), Quiet()))
 
 
 def _parity(sealed: SealedStudy) -> dict[str, Any]:

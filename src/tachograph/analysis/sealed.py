@@ -62,6 +62,11 @@ class SealedMachine(Sealed):
     study: MachineStudy
     checker: Checker
 
+    @property
+    def program(self) -> Program:
+        """What the study starts."""
+        return self.checker
+
 
 @dataclass(frozen=True)
 class SealedStudy(Sealed):
@@ -69,6 +74,11 @@ class SealedStudy(Sealed):
 
     study: Study
     trainer: Trainer
+
+    @property
+    def program(self) -> Program:
+        """What the study starts."""
+        return self.trainer
 
     def of_arm(self, arm: str) -> list[SealedRun]:
         """Counted runs of the blocks (no baseline, burn-in or repeat) of one arm, in registered order."""

@@ -108,9 +108,7 @@ def execute(
         raise RunFailedError(f"{planned.study}: {planned.key} does not count: {made.sentence}; its files are in {kept}")
 
 
-def _no_time(
-    planned: PlannedRun, study: AnyStudy, everything: list[PlannedRun], state: StudyState
-) -> str | None:
+def _no_time(planned: PlannedRun, study: AnyStudy, everything: list[PlannedRun], state: StudyState) -> str | None:
     """Why a cell of a machine study is not run: the time registered for all cells is used up. None if it is not."""
     if not isinstance(study, MachineStudy) or study.total_seconds is None:
         return None

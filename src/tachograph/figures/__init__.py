@@ -8,6 +8,7 @@ from typing import Any
 from tachograph.errors import TachographError
 from tachograph.figures.curves import draw_curves
 from tachograph.figures.factor import draw_factor
+from tachograph.figures.machine import draw_clock, draw_matmul, draw_soak, draw_training
 from tachograph.figures.rates import draw_rates
 from tachograph.figures.stages import draw_stages
 from tachograph.figures.style import Drawing
@@ -17,6 +18,10 @@ FIGURES: dict[str, Callable[[dict[str, Any]], Drawing]] = {
     "rates": draw_rates,
     "curves": draw_curves,
     "factor": draw_factor,
+    "matmul": draw_matmul,
+    "training": draw_training,
+    "clock": draw_clock,
+    "soak": draw_soak,
 }
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tachograph.errors import TachographError
 from tachograph.models.base import ID_PATTERN, Scalar
-from tachograph.models.cells import CellGroup, Environment
-from tachograph.models.checker import Checker
+from tachograph.models.cells import CellGroup, Environment, MachineChecks
+from tachograph.models.checker import Checker, Fault
+from tachograph.models.machine import MachineStudy
 
 PROBE = "probe"  # the cell that says what is in the machine; it stands before all others
 
@@ -31,13 +32,36 @@ class Cell:
 
 
 def expand(
-    groups: Sequence[CellGroup], arms: dict[str, Environment], checker: Checker, seconds: float, file: str
+    groups: Sequence[CellGroup], arms: Mapping[str, Environment], faults: Mapping[str, Fault], seconds: float
 ) -> list[Cell]:
-    """All cells in registered order, the probe first. Raises TachographError naming ``file``, place and cell."""
-    cells = [Cell(PROBE, PROBE, PROBE, {}, "device", next(iter(arms)), None, {}, seconds)]
+    """All cells in registered order, without the probe. ``seconds`` is the time limit where a group names none."""
+    return [cell for group in groups for cell in _of_group(group, arms, faults, group.seconds or seconds)]
+
+
+def probe_cell(arms: Mapping[str, Environment], seconds: float) -> Cell:
+    """The cell that says what is in the machine."""
+    return Cell(PROBE, PROBE, PROBE, {}, "device", next(iter(arms)), None, {}, seconds)
+
+
+def study_cells(study: MachineStudy, checker: Checker) -> list[Cell]:
+    """The cells of a machine study, the probe first."""
+    probe = probe_cell(study.arms, study.cell_seconds)
+    return [probe, *expand(study.cells, study.arms, checker.faults, study.cell_seconds)]
+
+
+def preflight_cells(checks: MachineChecks) -> list[Cell]:
+    """What a training study asks of the machine before it compares anything; nothing is planted there."""
+    return expand(checks.cells, {"as-installed": Environment(title="as installed")}, {}, checks.cell_seconds)
+
+
+def check_groups(groups: Sequence[CellGroup], checker: Checker, file: str) -> None:
+    """Raise TachographError naming ``file`` and place for what the checker cannot measure."""
     for index, group in enumerate(groups):
         _check(group, checker, f"{file}: cells[{index}]")
-        cells += _of_group(group, arms, checker, group.seconds or seconds)
+
+
+def check_names(cells: Sequence[Cell], file: str) -> None:
+    """Raise TachographError for a name that is too long for a file, or that stands twice."""
     for cell in cells:
         if not re.fullmatch(ID_PATTERN, cell.name):
             raise TachographError(f"{file}: cells: the name {cell.name!r} is longer than 64 characters; shorten `name`")
@@ -45,7 +69,6 @@ def expand(
     doubled = next((name for name in names if names.count(name) > 1), None)
     if doubled:
         raise TachographError(f"{file}: cells: found two cells called {doubled!r}, expected different names")
-    return cells
 
 
 def _check(group: CellGroup, checker: Checker, place: str) -> None:
@@ -62,24 +85,25 @@ def _check(group: CellGroup, checker: Checker, place: str) -> None:
             raise TachographError(f"{place}: faults: found {fault!r}, expected one of: {', '.join(checker.faults)}")
 
 
-def _of_group(group: CellGroup, arms: dict[str, Environment], checker: Checker, seconds: float) -> Iterator[Cell]:
+def _of_group(
+    group: CellGroup, arms: Mapping[str, Environment], faults: Mapping[str, Fault], seconds: float
+) -> Iterator[Cell]:
     norm = next(iter(arms))
     chosen = group.arms or ([norm] if group.faults else list(arms))
     lists = [value if isinstance(value, list) else [value] for value in group.settings.values()]
     varying = [name for name, value in group.settings.items() if isinstance(value, list)]
     for values in itertools.product(*lists):
         settings = dict(zip(group.settings, values, strict=True))
-        for place, arm, fault in itertools.product(group.on, chosen, group.faults or [None]):
+        planted: list[str | None] = [*group.faults] or [None]
+        for place, arm, fault in itertools.product(group.on, chosen, planted):
             parts = [group.name, *(_word(name, settings[name]) for name in varying)]
             parts += [place] if len(group.on) > 1 else []
             parts += [arm] if arm != norm else []
             parts += [_slug(fault)] if fault else []
             environment = dict(arms[arm].environment)
             if fault:
-                environment |= checker.faults[fault].environment
-            yield Cell(
-                "-".join(parts), group.kind, group.operation, settings, place, arm, fault, environment, seconds
-            )
+                environment |= faults[fault].environment
+            yield Cell("-".join(parts), group.kind, group.operation, settings, place, arm, fault, environment, seconds)
 
 
 def _word(name: str, value: Scalar) -> str:

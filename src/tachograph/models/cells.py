@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from tachograph.models.base import EnvironmentName, Identifier, Model, PositiveNumber, Scalar, Text
 
@@ -45,3 +45,10 @@ class MachineChecks(Model):
     checker: Identifier
     cell_seconds: PositiveNumber = 30.0
     cells: list[CellGroup] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _sound(self) -> MachineChecks:
+        for index, group in enumerate(self.cells):
+            if group.faults or group.arms:
+                raise ValueError(f"cells[{index}]: found faults or arms, expected them in a machine study only")
+        return self

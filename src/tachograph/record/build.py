@@ -16,7 +16,7 @@ from tachograph.analysis.study import sections
 from tachograph.analysis.tables import as_csv, table
 from tachograph.errors import TachographError
 from tachograph.files import canonical_json, parse_json, publish_copy, read_json, sha256_file, write_json, write_text
-from tachograph.models import Study, Trainer
+from tachograph.models import AnyStudy, Program
 from tachograph.record.document import document, identity_of, new_identity, sealed_files
 from tachograph.record.manifest import MANIFEST, manifest_findings, read_manifest, write_manifest
 from tachograph.record.outcome import OUTCOME, outcome
@@ -71,8 +71,8 @@ class _Material:
     """What a record is made of, but for its identity."""
 
     analysis: dict[str, Any]
-    study: Study
-    trainer: Trainer
+    study: AnyStudy
+    program: Program
     external: list[dict[str, Any]]
 
 
@@ -91,8 +91,8 @@ def _gather(folder: StudyFolder, place: Path) -> _Material:
         _copy(folder.path / run.plan_file, place / run.plan_file)
     analysis: dict[str, Any] = parse_json(canonical_json(sections(sealed)))
     _refuse_stale(folder, analysis)
-    material = _Material(analysis, sealed.study, sealed.trainer, external)
-    names = document(analysis, {}, sealed.study, sealed.trainer, external)
+    material = _Material(analysis, sealed.study, sealed.program, external)
+    names = document(analysis, {}, sealed.study, sealed.program, external)
     for name in names["tables"]:
         write_text(place / name, as_csv(table(analysis, Path(name).stem)))
     for name in names["figures"]:
@@ -115,7 +115,7 @@ def _refuse_stale(folder: StudyFolder, analysis: dict[str, Any]) -> None:
 
 
 def _fill(place: Path, material: _Material, identity: dict[str, Any]) -> None:
-    content = document(material.analysis, identity, material.study, material.trainer, material.external)
+    content = document(material.analysis, identity, material.study, material.program, material.external)
     write_json(place / "record.json", content)
     write_text(place / "record.md", page(content))
     write_text(place / OUTCOME, outcome(content))

@@ -11,14 +11,16 @@ from typing import Any
 from tachograph import __version__
 from tachograph.analysis.names import figure_names, table_names
 from tachograph.execution.attempt import RUN
+from tachograph.execution.cellfile import KEPT
 from tachograph.files import read_json
-from tachograph.models import Study, Trainer
+from tachograph.models import AnyStudy, MachineStudy, Program
 from tachograph.study.gitstate import git_state
 from tachograph.study.integrity import damage
 from tachograph.study.layout import StudyFolder
 from tachograph.study.ledger import utc_now
 
 SCHEMA = "throughput-record/1"
+MACHINE_SCHEMA = "machine-record/1"
 OWN_KEYS = ("schema", "record_id", "created", "supersedes", "generator", "manifest", "tables", "figures", "external")
 IDENTITY = ("record_id", "created", "supersedes", "generator")
 
@@ -51,16 +53,20 @@ def identity_of(record: Path) -> dict[str, Any] | None:
 
 
 def document(
-    analysis: dict[str, Any], identity: dict[str, Any], study: Study, trainer: Trainer, external: list[dict[str, Any]]
+    analysis: dict[str, Any],
+    identity: dict[str, Any],
+    study: AnyStudy,
+    program: Program,
+    external: list[dict[str, Any]],
 ) -> dict[str, Any]:
     """The content of ``record.json``. ``external`` names the sealed files that stay outside, by their hashes."""
     return {
         **{key: value for key, value in analysis.items() if key != "schema"},
         **identity,
-        "schema": SCHEMA,
+        "schema": MACHINE_SCHEMA if isinstance(study, MachineStudy) else SCHEMA,
         "manifest": {"file": "SHA256SUMS"},
-        "tables": [f"tables/{name}.csv" for name in table_names(study, trainer)],
-        "figures": [f"figures/{name}.{kind}" for name in figure_names(study, trainer) for kind in ("svg", "png")],
+        "tables": [f"tables/{name}.csv" for name in table_names(study, program)],
+        "figures": [f"figures/{name}.{kind}" for name in figure_names(study, program) for kind in ("svg", "png")],
         "external": external,
     }
 
@@ -84,7 +90,7 @@ def sealed_files(folder: StudyFolder, attempts: list[dict[str, Any]]) -> tuple[l
         result = read_json(folder.path / place / RUN)["result"] if RUN in sound else None
         for file, sha in one["files"].items():
             path = folder.path / place / file
-            if file in sound and file in (RUN, result):
+            if file in sound and file in (RUN, result, *KEPT):
                 inside.append(f"{place}/{file}")
             else:
                 size = path.stat().st_size if path.is_file() else None

@@ -10,9 +10,8 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from tachograph.errors import TachographError
-from tachograph.machine.cells import Cell, expand
+from tachograph.machine.cells import check_groups, check_names, preflight_cells, study_cells
 from tachograph.models import AnyStudy, Checker, Configuration, MachineStudy, Program, Study, Trainer
-from tachograph.models.cells import Environment
 from tachograph.study.reach import refuse_undecidable
 
 M = TypeVar("M", bound=BaseModel)
@@ -124,26 +123,18 @@ def load_study(folder: Path, name: str) -> tuple[AnyStudy, Program]:
     if read_toml(path).get("schema") == "machine/1":
         machine = _load_named(MachineStudy, path)
         checker = load_checker(folder, machine.checker)
-        study_cells(machine, checker, str(path))
+        check_groups(machine.cells, checker, str(path))
+        check_names(study_cells(machine, checker), str(path))
         return machine, checker
     study = _load_named(Study, path)
     trainer = load_trainer(folder, study.trainer)
     _check_settings(study, trainer, path)
     _check_parts(study, trainer, path)
+    if study.machine is not None:
+        check_groups(study.machine.cells, load_checker(folder, study.machine.checker), f"{path}: machine")
+        check_names(preflight_cells(study.machine), f"{path}: machine")
     refuse_undecidable(study, str(path))
     return study, trainer
-
-
-def study_cells(study: MachineStudy, checker: Checker, file: str) -> list[Cell]:
-    """The cells of a machine study. Raises TachographError naming ``file`` for one that the checker cannot measure."""
-    return expand(study.cells, study.arms, checker, study.cell_seconds, file)
-
-
-def preflight_cells(study: Study, checker: Checker, file: str) -> list[Cell]:
-    """What a training study asks of the machine before it compares anything."""
-    assert study.machine is not None
-    arms = {"as-installed": Environment(title="as installed")}
-    return expand(study.machine.cells, arms, checker, study.machine.cell_seconds, f"{file}: machine")[1:]
 
 
 def _check_settings(study: Study, trainer: Trainer, path: Path) -> None:

@@ -5,26 +5,29 @@ Imported each time the Snakefile is read, so it imports nothing heavy.
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tachograph.errors import TachographError
 from tachograph.host.choice import device_kind
+from tachograph.machine.cells import preflight_cells, study_cells
 from tachograph.machine.planning import plan_cells, usable_processors
 from tachograph.models import AnyStudy, Checker, Configuration, MachineStudy, Program, Study, Trainer
 from tachograph.study.fingerprint import code_fingerprint
 from tachograph.study.integrity import refuse_damage
 from tachograph.study.layout import StudyFolder
-from tachograph.study.loading import load_checker, load_configuration, load_study, preflight_cells, study_cells
+from tachograph.study.loading import load_checker, load_configuration, load_study
 from tachograph.study.planning import BAND, IDENTITY_CHARACTERS, DeviceKind, PlannedRun, plan_study
 from tachograph.study.registration import content_digest, refuse_silent_change
 from tachograph.study.state import read_state
 
 CONFIG = Path("config")
 RESULTS = Path("results")
+TARGET = re.compile(rf"(?:\./)?{RESULTS}/([^/]+)/.")
 
 
 @dataclass(frozen=True)
@@ -87,13 +90,15 @@ def open_study(name: str, configuration: Configuration, root: Path, rank: int = 
     else:
         assert isinstance(study, Study)
         planned = _plan_training(study, program, kind, root)
-    return OpenedStudy(study, program, planned, StudyFolder(RESULTS / name), rank, content_digest(study, program, planned))
+    return OpenedStudy(
+        study, program, planned, StudyFolder(RESULTS / name), rank, content_digest(study, program, planned)
+    )
 
 
 def _plan_machine(study: MachineStudy, checker: Checker, kind: DeviceKind, root: Path) -> list[PlannedRun]:
-    cells = study_cells(study, checker, f"{CONFIG}/studies/{study.name}.toml")
     code = code_fingerprint(checker.code, root, f"{CONFIG}/checkers/{checker.name}.toml")
-    return plan_cells(study.name, cells, checker, kind, code, study.threads or usable_processors())
+    threads = study.threads or usable_processors()
+    return plan_cells(study.name, study_cells(study, checker), checker, kind, code, threads)
 
 
 def _plan_training(study: Study, trainer: Trainer, kind: DeviceKind, root: Path) -> list[PlannedRun]:
@@ -101,16 +106,28 @@ def _plan_training(study: Study, trainer: Trainer, kind: DeviceKind, root: Path)
     if study.machine is not None:
         checker = load_checker(CONFIG, study.machine.checker)
         code = code_fingerprint(checker.code, root, f"{CONFIG}/checkers/{checker.name}.toml")
-        cells = preflight_cells(study, checker, f"{CONFIG}/studies/{study.name}.toml")
-        first = plan_cells(study.name, cells, checker, kind, code, study.threads)
+        first = plan_cells(study.name, preflight_cells(study.machine), checker, kind, code, study.threads)
     code = code_fingerprint(trainer.code, root, f"{CONFIG}/trainers/{trainer.name}.toml")
     return plan_study(study, trainer, kind, code, first)
 
 
-def open_studies(config: Mapping[str, Any], root: Path) -> tuple[Configuration, dict[str, OpenedStudy]]:
-    """All configured studies, checked: files valid, sealed results as they were, no silent change."""
+def named_studies(arguments: Sequence[str]) -> list[str]:
+    """Studies whose files a command line names (``results/machine-cpu/record.sha256``) and that have a study file."""
+    named = [match[1] for argument in arguments if (match := TARGET.match(argument))]
+    return [name for name in dict.fromkeys(named) if (CONFIG / "studies" / f"{name}.toml").is_file()]
+
+
+def open_studies(
+    config: Mapping[str, Any], root: Path, arguments: Sequence[str] = ()
+) -> tuple[Configuration, dict[str, OpenedStudy]]:
+    """All configured studies, checked: files valid, sealed results as they were, no silent change.
+
+    A study that is not configured is opened too if ``arguments``, the command line of Snakemake, name a file of it.
+    """
     check_platform()
     configuration = load_configuration(config)
+    more = [name for name in named_studies(arguments) if name not in configuration.studies]
+    configuration = configuration.model_copy(update={"studies": [*configuration.studies, *more]})
     opened = {}
     for rank, name in enumerate(configuration.studies):
         if name in opened:
