@@ -9,17 +9,14 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from tachograph.analysis.identity import identical
+from tachograph.analysis.refusal import comparison_refused, machine_checks
 from tachograph.analysis.sealed import SealedMachine, SealedRun, SealedStudy
 from tachograph.evidence.history import read_history
 from tachograph.evidence.judging import judged
 from tachograph.evidence.parity import judge_parity
 from tachograph.evidence.verdicts import ParityVerdict
 from tachograph.execution.judging import history_spec
-from tachograph.machine.cells import preflight_cells
-from tachograph.machine.measured import measured_cells
-from tachograph.machine.reference import checks_of
 from tachograph.machine.sections import preflight as of_machine_study
-from tachograph.models.machine import Quiet
 from tachograph.models.study import Smoke
 
 
@@ -28,8 +25,11 @@ def preflight(sealed: SealedStudy | SealedMachine) -> dict[str, Any]:
     if isinstance(sealed, SealedMachine):
         return of_machine_study(sealed)
     parity = _parity(sealed)
-    machine = _machine_checks(sealed)
-    checks = [*machine, *parity["checks"], *(_smoke_check(sealed, check) for check in sealed.study.smoke)]
+    checks = [
+        *machine_checks(sealed),
+        *parity["checks"],
+        *(_smoke_check(sealed, check) for check in sealed.study.smoke),
+    ]
     registered = {"parity": sealed.study.parity is not None, "smoke": bool(sealed.study.smoke)}
     return {
         "schema": "preflight/1",
@@ -42,13 +42,6 @@ def preflight(sealed: SealedStudy | SealedMachine) -> dict[str, Any]:
     }
 
 
-def _machine_checks(sealed: SealedStudy) -> list[dict[str, Any]]:
-    """What was asked of the machine: an operation that does not repeat can be nobody's reference."""
-    if sealed.study.machine is None:
-        return []
-    return checks_of(measured_cells(sealed, preflight_cells(sealed.study.machine), Quiet()))
-
-
 def _parity(sealed: SealedStudy) -> dict[str, Any]:
     """A check per arm, the reference first: only where it repeats and is sound can another arm be compared to it."""
     empty: dict[str, Any] = {"checks": [], "tensors": [], "batches": None}
@@ -57,6 +50,9 @@ def _parity(sealed: SealedStudy) -> dict[str, Any]:
     run = next(iter(sealed.of_role("parity")), None)
     reference = sealed.study.design.reference
     arms = [reference, *sealed.other_arms]
+    refused = comparison_refused(sealed)
+    if refused is not None:
+        return {**empty, "checks": [_no_verdict(arm, reference, f"skipped, {refused}") for arm in arms]}
     if run is None:
         return {**empty, "checks": [_no_verdict(arm, reference, "the parity run does not count") for arm in arms]}
     source = f"{run.attempt.folder}/{run.facts['result']}"
