@@ -88,7 +88,7 @@ def run_iteration(trainer: Trainer, crew: Crew, evaluator: Evaluator, checkpoint
         "advantage_batch_tensor_seconds": sum(report.batch_tensor_seconds for report in advantages),
         "strategy_batch_tensor_seconds": strategy.batch_tensor_seconds,
         "batch_tensor_seconds": sum(report.batch_tensor_seconds for report in [*advantages, strategy]),
-        "evaluation_seconds": evaluated - strategy_fitted,
+        "evaluation_seconds": evaluated - strategy_fitted if evaluation else 0.0,
         **_traversal_metrics(harvest, walked - start),
         **_learning_metrics(trainer, harvest, advantages, strategy),
         **_facts(config),

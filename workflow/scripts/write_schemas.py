@@ -1,13 +1,19 @@
-"""Write the JSON schemas of study, trainer and configuration files: python workflow/scripts/write_schemas.py"""
+"""Write the JSON schemas of all files under config/: python workflow/scripts/write_schemas.py"""
 
 from pathlib import Path
 from typing import Any
 
 from tachograph.files import pretty_json
-from tachograph.models import Configuration, Study, Trainer
+from tachograph.models import Checker, Configuration, MachineStudy, Study, Trainer
 
 FOLDER = Path(__file__).parents[1] / "schemas"
-MODELS = {"study": Study, "trainer": Trainer, "configuration": Configuration}
+MODELS = {
+    "study": Study,
+    "trainer": Trainer,
+    "machine": MachineStudy,
+    "checker": Checker,
+    "configuration": Configuration,
+}
 
 
 def schemas() -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,11 @@ import numpy as np
 from tachograph.analysis.rates import ITERATION, RETAINED
 from tachograph.analysis.sealed import SealedStudy
 from tachograph.evidence import amdahl
+from tachograph.evidence.history import History
 from tachograph.evidence.judging import judged
 from tachograph.evidence.phases import Phase, PhaseTable, phase_table
 from tachograph.evidence.throughput import retained
+from tachograph.models.trainer import Phase as DeclaredPhase
 
 
 def phases(sealed: SealedStudy, factors: list[dict[str, Any]]) -> dict[str, Any]:
@@ -29,31 +32,38 @@ def phases(sealed: SealedStudy, factors: list[dict[str, Any]]) -> dict[str, Any]
             return {"arms": {}, "checks": [], "reason": found.reason}
         arms[arm] = found.result
     return {
-        "arms": {arm: _arm(table) for arm, table in arms.items()},
+        "arms": {arm: arm_row(table) for arm, table in arms.items()},
         "checks": [one for arm in sealed.other_arms if (one := _check(sealed, arms, factors, arm))],
     }
 
 
 def _table(sealed: SealedStudy, arm: str) -> PhaseTable:
-    declared = sealed.trainer.history.phases
-    runs = [run for run in sealed.of_arm(arm) if run.history is not None]
-    if not runs:
+    histories = [run.history for run in sealed.of_arm(arm) if run.history is not None]
+    return table_of(histories, sealed.trainer.history.phases, sealed.study.design.warmup)
+
+
+def table_of(histories: Sequence[History], declared: Sequence[DeclaredPhase], warmup: int) -> PhaseTable:
+    """The phase table over the iterations of all histories that hold no evaluation, without warm-up.
+
+    Raises ValueError if there is no history, ThroughputError if one is shorter than its warm-up.
+    """
+    if not histories:
         raise ValueError("no run of the arm counts")
     totals: list[Any] = []
     timers: dict[str, list[Any]] = {phase.name: [] for phase in declared}
-    for run in runs:
-        assert run.history is not None
-        rows = retained(run.history, ITERATION, sealed.study.design.warmup).rows
-        totals.append(run.history.durations[ITERATION][rows])
+    for history in histories:
+        rows = retained(history, ITERATION, warmup).rows
+        totals.append(history.durations[ITERATION][rows])
         for name, parts in timers.items():
-            parts.append(run.history.durations[name][rows])
+            parts.append(history.durations[name][rows])
     total = np.concatenate(totals)
     joined = {name: np.concatenate(parts) for name, parts in timers.items()}
     described = [Phase(phase.name, phase.parent) for phase in declared]
     return phase_table(total, joined, described, np.zeros(len(total), dtype=bool))
 
 
-def _arm(table: PhaseTable) -> dict[str, Any]:
+def arm_row(table: PhaseTable) -> dict[str, Any]:
+    """A phase table as plain JSON values."""
     return {
         "seconds": table.total,
         "iterations": table.iterations,

@@ -9,10 +9,12 @@ from tachograph.analysis import curves as curve_section
 from tachograph.analysis.decision import decision
 from tachograph.analysis.deviations import deviations
 from tachograph.analysis.endings import endings
+from tachograph.analysis.evaluation import evaluation, projection
 from tachograph.analysis.notmeasured import not_measured
 from tachograph.analysis.preflight import preflight
 from tachograph.analysis.registered import registered
 from tachograph.analysis.sealed import SealedMachine, SealedStudy, read_sealed, with_first_attempts
+from tachograph.analysis.sweep import forward_sweep
 from tachograph.machine import sections as machine
 from tachograph.study.layout import StudyFolder
 from tachograph.study.state import counts
@@ -49,6 +51,8 @@ def throughput_sections(sealed: SealedStudy) -> dict[str, Any]:
         "baseline": factors.baseline(sealed, series),
         "stages": stages.stages(sealed),
         "component": stages.component(sealed),
+        "sweep": forward_sweep(sealed),
+        "evaluation": evaluation(sealed),
         "curves": curve_section.curves(sealed),
         "repeat": curve_section.repeat(sealed),
         "steadiness": conditions.steadiness(sealed),
@@ -60,6 +64,7 @@ def throughput_sections(sealed: SealedStudy) -> dict[str, Any]:
         "series": {"rates": series, "curves": curve_section.curve_series(sealed)},
     }
     found["phases"] = phases.phases(sealed, found["factors"])
+    found["projection"] = projection(sealed, found["phases"], found["evaluation"])
     found["ceilings"] = phases.ceilings(found["stages"], found["phases"])
     found["first_attempts"] = first_attempts(sealed)
     found["placebo"] = conditions.placebo(sealed, runs, found["factors"])

@@ -113,6 +113,40 @@ def _phases(analysis: Analysis) -> Rows:
     return columns, rows
 
 
+def _sweep(analysis: Analysis) -> Rows:
+    columns = ["batch_size", "seconds_per_call", "seconds_per_state", "speed_up"]
+    return columns, [[row[column] for column in columns] for row in analysis["sweep"]["rows"]]
+
+
+def _evaluation(analysis: Analysis) -> Rows:
+    columns = ["arm", "games", "every", "amortised", "amortised_timer", "observed", "excess", "timer", "evaluations"]
+    rows = []
+    for arm, one in analysis["evaluation"]["arms"].items():
+        if "excess" in one:
+            known = [one[column] for column in columns[6:]]
+            rows.append([arm, None, *(one[column] for column in columns[2:5]), True, *known])
+            rows += [[arm, *(row[column] for column in columns[1:5]), False, *known] for row in one["projected"]]
+    return columns, rows
+
+
+def _subjects(analysis: Analysis) -> Rows:
+    found = {arm: one["breakdown"] for arm, one in analysis["evaluation"]["arms"].items() if one.get("breakdown")}
+    timers = list(dict.fromkeys(name for one in found.values() for row in one["rows"] for name in row["timers"]))
+    columns = ["arm", "subject", "evaluations", "elapsed", *timers, "remainder"]
+    rows = [
+        [arm, row["subject"], row["evaluations"], row["elapsed"], *(row["timers"][name] for name in timers),
+         row["remainder"]]
+        for arm, one in found.items()
+        for row in one["rows"]
+    ]  # fmt: skip
+    return columns, rows
+
+
+def _projection(analysis: Analysis) -> Rows:
+    columns = ["arm", "seconds", "hours", "hours_with_evaluations"]
+    return columns, [[row[column] for column in columns] for row in analysis["projection"]["arms"]]
+
+
 def _ceilings(analysis: Analysis) -> Rows:
     columns = ["arm", "whole", "part", "share", "ceiling", "pays"]
     rows = [
@@ -178,6 +212,10 @@ TABLES: dict[str, Callable[[Analysis], Rows]] = {
     "stages": _stages,
     "component": _component,
     "phases": _phases,
+    "sweep": _sweep,
+    "evaluation": _evaluation,
+    "subjects": _subjects,
+    "projection": _projection,
     "ceilings": _ceilings,
     "decision": _decision,
     "curves": _curves,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -148,6 +148,21 @@ class History:
     def curve(self, metric: str) -> Floats:
         """Values of a registered column by iteration, shape (unique iterations,), NaN where missing."""
         return self.columns[metric][self.curve_rows]
+
+    def between(self, first: int, last: int) -> History:
+        """The rows of iterations ``first`` to ``last``, both included; segments keep their numbers."""
+        rows = np.flatnonzero((self.iteration >= first) & (self.iteration <= last))
+        return replace(
+            self,
+            iteration=self.iteration[rows],
+            line=self.line[rows],
+            segment=self.segment[rows],
+            work=self.work[rows],
+            durations={name: values[rows] for name, values in self.durations.items()},
+            columns={name: values[rows] for name, values in self.columns.items()},
+            missing={name: values[rows] for name, values in self.missing.items()},
+            clock_ok=self.clock_ok[rows],
+        )
 
     def flagged(self, column: str | None) -> NDArray[np.bool_]:
         """bool[n]: where ``column`` is present and not 0; nowhere for None."""

@@ -171,7 +171,9 @@ def instrumentation(profile: Profile, uninstrumented_rate: float | None = None) 
     ratio = profile.rate / bare
     rates = f"instrumented {profile.rate:,.0f}, un-instrumented {bare:,.0f} {profile.unit}/s"
     if ratio < 1 - INSTRUMENTATION:
-        return f"{rates}: the brackets cost {1 - ratio:.1%}, the shares are instrumented shares"
+        return (
+            f"{rates}: {1 - ratio:.1%} slower with the brackets, whatever the cause; the shares are instrumented shares"
+        )
     if ratio > 1 + INSTRUMENTATION:
         return f"{rates}: the instrumented session is {ratio - 1:.1%} faster, the sessions are not comparable"
     return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,11 +14,15 @@ from tachograph.evidence.gates import judge as judge_history
 from tachograph.evidence.history import Counter, History, HistorySpec, read_history
 from tachograph.files import read_json
 from tachograph.models import Program
-from tachograph.models.trainer import HistoryFile, Trainer
+from tachograph.models.trainer import PLACEHOLDER, HistoryFile, Trainer
 from tachograph.study.planning import PlannedRun
 
 CLOCK_SLACK = 0.01  # two clocks of a trainer may be read a moment apart
-SINGLE_FILE_SCHEMAS = {"profile": ("profile/1", "component/1"), "parity": ("parity/1",), "cell": ("cell/1",)}
+SINGLE_FILE_SCHEMAS = {
+    "profile": ("profile/1", "component/1", "forward-sweep/1"),
+    "parity": ("parity/1",),
+    "cell": ("cell/1",),
+}
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,8 @@ def history_spec(history: HistoryFile) -> HistorySpec:
         **phases,
         history.stage.name: Counter(column=history.stage.column),
     }
+    extra = _extra(history)
+    columns = [*history.metrics, *history.sparse_metrics, *extra]
     return HistorySpec(
         work=Counter(column=history.work.column, cumulative=history.work.cumulative),
         work_unit=history.work.unit,
@@ -45,12 +53,37 @@ def history_spec(history: HistoryFile) -> HistorySpec:
         iteration=history.iteration,
         metrics=(*history.metrics, *history.sparse_metrics),
         sparse=tuple(history.sparse_metrics),
-        aliases=dict(history.aliases),
+        aliases={**_pattern_aliases(history, columns), **history.aliases},
         zero_work=tuple(history.zero_work),
+        evaluation=None if history.evaluation is None else history.evaluation.seconds,
         monotonic=history.monotonic,
         wall=history.wall,
-        extra=tuple(count.column for count in history.endings),
+        extra=extra,
     )
+
+
+def _extra(history: HistoryFile) -> tuple[str, ...]:
+    """Columns that are read where a row has them: counts of endings, timers of evaluations, supply of states."""
+    names = [count.column for count in history.endings]
+    if history.evaluation is not None:
+        names += history.evaluation.columns()
+    if history.supply is not None:
+        supply = history.supply
+        names += [supply.states, supply.groups, *([supply.mean_batch] if supply.mean_batch else [])]
+    return tuple(names)
+
+
+def _pattern_aliases(history: HistoryFile, columns: Iterable[str]) -> dict[str, str]:
+    """Old name -> new name for every column whose name fits the new side of an alias pattern."""
+    found = {}
+    for old, new in history.alias_patterns.items():
+        pieces = PLACEHOLDER.split(new)  # text, name, text, name, …, text
+        pattern = "".join(re.escape(piece) if i % 2 == 0 else f"(?P<{piece}>.+?)" for i, piece in enumerate(pieces))
+        for column in columns:
+            match = re.fullmatch(pattern, column)
+            if match:
+                found[PLACEHOLDER.sub(lambda name, match=match: match[name[1]], old)] = column  # type: ignore[misc]
+    return found
 
 
 def judge(planned: PlannedRun, trainer: Program, result: Path, status: str, reason: str | None) -> Judgement:
@@ -107,7 +140,7 @@ def _stage_inside(history: History, described: HistoryFile) -> dict[str, Any]:
 
 
 def _judge_single(planned: PlannedRun, result: Path) -> Judgement:
-    """A profile, component, parity or cell file: strict JSON of the announced schema."""
+    """A profile, component, sweep, parity or cell file: strict JSON of the announced schema."""
     value = read_json(result)
     wanted = SINGLE_FILE_SCHEMAS[planned.role]
     found = value.get("schema") if isinstance(value, dict) else None

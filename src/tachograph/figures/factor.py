@@ -20,6 +20,7 @@ def draw_factor(analysis: dict[str, Any]) -> Drawing:
         axes = figure.add_subplot()
         _prediction(axes, analysis["prediction"], factors)
         axes.axvline(1.0, color="black", linewidth=0.8)
+        cut_off = False
         for place, one in enumerate(factors):
             look = looks(analysis)[one["numerator"]]
             for pair in one["pairs"]:
@@ -29,6 +30,7 @@ def draw_factor(analysis: dict[str, Any]) -> Drawing:
                 axes.plot([low, high], [place, place], color=look.colour, linewidth=1.6)
                 for end, cut, mark in ((low, low > one["low"], "<"), (high, high < one["high"], ">")):
                     axes.plot(end, place, mark if cut else "|", color=look.colour, markersize=6)
+                    cut_off |= cut
             axes.plot(
                 one["factor"], place, look.mark, color=look.colour, markersize=8 if one["headline"] else 5,
                 markeredgecolor="black", markeredgewidth=0.6,
@@ -46,7 +48,8 @@ def draw_factor(analysis: dict[str, Any]) -> Drawing:
         axes.xaxis.set_minor_locator(LogLocator(base=2, subs=(1.25, 1.5, 1.75)))
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.set_xlabel(
-            "times the reference (thin ticks: single blocks;\nline: 95 % interval, an arrow where it goes on)"
+            "times the reference (thin ticks: single blocks;\nline: 95 % interval"
+            + (", arrow: it goes on)" if cut_off else ")")
         )
         axes.set_title(title(analysis, "Speed-up factors"), loc="left")
         if axes.get_legend_handles_labels()[0]:

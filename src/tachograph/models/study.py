@@ -11,7 +11,7 @@ from pydantic import Field, field_validator, model_validator
 from tachograph.models.base import EnvironmentName, Identifier, Model, Number, PositiveNumber, Scalar, Text
 from tachograph.models.cells import MachineChecks
 
-RESERVED_ARMS = frozenset({"component", "parity"})  # their files lie beside the arms' profiles
+RESERVED_ARMS = frozenset({"component", "parity", "sweep"})  # their files lie beside the arms' profiles
 
 
 class Registration(Model):
@@ -87,6 +87,31 @@ class Profile(Model):
     """The stage profile of each arm: a run of its own, because synchronising slows the loop."""
 
     steps: Annotated[int, Field(ge=1)]
+
+
+class Sweep(Model):
+    """The network alone, called at several batch sizes: what would batching bring?"""
+
+    batch_sizes: Annotated[list[Annotated[int, Field(ge=1, le=2**24)]], Field(min_length=2, max_length=64)]
+    warm_up: Annotated[int, Field(ge=0, le=1_000_000)] = 10
+    calls: Annotated[int, Field(ge=1, le=1_000_000)] = 1000
+
+    @field_validator("batch_sizes")
+    @classmethod
+    def _rising(cls, value: list[int]) -> list[int]:
+        if sorted(set(value)) != value:
+            raise ValueError(f"found {value}, expected rising batch sizes, each once")
+        return value
+
+
+class Projection(Model):
+    """What a whole training would take, and its evaluations at other intervals and sizes."""
+
+    iterations: Annotated[int, Field(ge=1, le=100_000_000)] = 1000
+    evaluation_every: list[Annotated[int, Field(ge=1)]] = []
+    evaluation_games: list[Annotated[int, Field(ge=1)]] = Field(
+        default=[], description="numbers of games, the first one as the runs of this study have it"
+    )
 
 
 class Parity(Model):
@@ -179,6 +204,8 @@ class Study(Model):
     design: Design
     profile: Profile | None = None
     component: bool = Field(default=False, description="measure the trainer's component (the game engine) alone")
+    sweep: Sweep | None = None
+    projection: Projection | None = None
     machine: MachineChecks | None = Field(
         default=None, description="preflight: does this machine repeat, is it right; else nothing is compared"
     )

@@ -16,8 +16,12 @@ REQUIRED_PLACEHOLDERS = {
     "profile": ("out", "steps"),
     "component": ("out",),
     "parity": ("out",),
+    "sweep": ("out", "batch_sizes"),
 }
-BUILT_IN_PLACEHOLDERS = frozenset({"python", "seed", "iterations", "out", "device", "threads", "steps", "arms"})
+COMMANDS = tuple(REQUIRED_PLACEHOLDERS)
+BUILT_IN_PLACEHOLDERS = frozenset(
+    {"python", "seed", "iterations", "out", "device", "threads", "steps", "arms", "batch_sizes", "warm_up", "calls"}
+)
 
 
 class Setting(Model):
@@ -82,6 +86,50 @@ class Count(Model):
     column: Text
 
 
+class Evaluation(Model):
+    """Iterations that hold an evaluation: they give no rate, and what they cost is told apart from the others."""
+
+    seconds: Text = Field(description="column that is present and not 0 in an iteration with an evaluation, in seconds")
+    subjects: list[Text] = Field(default=[], description="what is evaluated against or on: opponents, tasks, data sets")
+    column: Text | None = Field(default=None, description="column of one timer of one subject, {subject} and {timer}")
+    elapsed: Text | None = Field(default=None, description="the timer of the whole evaluation of one subject")
+    timers: list[Text] = Field(default=[], description="its parts, by the names that stand for {timer}")
+    inference: Text | None = Field(default=None, description="the timer that a faster network could shorten")
+    parallel: bool | None = Field(
+        default=None,
+        description="whether subjects are evaluated at the same time; else found from the sum of their times",
+    )
+
+    @model_validator(mode="after")
+    def _whole(self) -> Evaluation:
+        if self.subjects and (self.column is None or self.elapsed is None):
+            raise ValueError("subjects: found no column or no elapsed, expected both to find their timers")
+        if self.column is not None and not ("{subject}" in self.column and "{timer}" in self.column):
+            raise ValueError(f"column: found {self.column!r}, expected {{subject}} and {{timer}} in it")
+        if self.inference is not None and self.inference not in self.timers:
+            raise ValueError(f"inference: found {self.inference!r}, expected one of the timers {self.timers}")
+        return self
+
+    def column_of(self, subject: str, timer: str) -> str:
+        """The column that holds ``timer`` of ``subject``. ``column`` must be given."""
+        assert self.column is not None
+        return self.column.replace("{subject}", subject).replace("{timer}", timer)
+
+    def columns(self) -> list[str]:
+        """The columns of all timers of all subjects."""
+        timers = [self.elapsed, *self.timers] if self.elapsed is not None else []
+        return [self.column_of(subject, timer) for subject in self.subjects for timer in timers]
+
+
+class Supply(Model):
+    """How many states one group (a traversal, a game, an episode) could give to one call of the network."""
+
+    group: Text = Field(description="what a group is, such as traversal")
+    states: Text = Field(description="column: states that the network was asked about in an iteration")
+    groups: Text = Field(description="column: groups of an iteration")
+    mean_batch: Text | None = Field(default=None, description="column: states per call that were really made")
+
+
 class HistoryFile(Model):
     """How to read what a run of the trainer writes, one row per iteration."""
 
@@ -99,7 +147,22 @@ class HistoryFile(Model):
     zero_work: list[Text] = Field(default=[], description="columns that must not be 0 in every row of a run")
     facts: list[Text] = Field(default=[], description="columns that say what really ran; constant within a run")
     endings: list[Count] = Field(default=[], description="counts that the record sums up over each run")
+    evaluation: Evaluation | None = None
+    supply: Supply | None = None
     aliases: dict[str, str] = Field(default={}, description="renamed columns: old name = name used here")
+    alias_patterns: dict[str, str] = Field(
+        default={}, description="renamed columns by pattern: old_{a}_{b} = new/{a}/{b}, the same {names} on both sides"
+    )
+
+    @model_validator(mode="after")
+    def _patterns(self) -> HistoryFile:
+        for old, new in self.alias_patterns.items():
+            names = [PLACEHOLDER.findall(pattern) for pattern in (old, new)]
+            if not names[0] or sorted(names[0]) != sorted(names[1]) or len(set(names[0])) != len(names[0]):
+                raise ValueError(
+                    f"alias_patterns: found {old!r} = {new!r}, expected the same {{names}} on both sides, each once"
+                )
+        return self
 
 
 class Trainer(Model):
@@ -118,6 +181,9 @@ class Trainer(Model):
         default=None,
         description="argument list that compares the arms with float64 on frozen batches, into {out}",
     )
+    sweep: list[Text] | None = Field(
+        default=None, description="argument list that times the network at {batch_sizes}, into {out}"
+    )
     clear_environment: list[Text] = Field(
         default=[], description="variables (or PREFIX*) of the caller that a run must not inherit"
     )
@@ -133,7 +199,7 @@ class Trainer(Model):
             for name in needed:
                 if text and f"{{{name}}}" not in text:
                     raise ValueError(f"{key}: found no {{{name}}}, expected the command to be told")
-        for key in ("command", "profile", "component", "parity"):
+        for key in COMMANDS:
             for part in getattr(self, key) or []:
                 for name in PLACEHOLDER.findall(part):
                     if name not in known:

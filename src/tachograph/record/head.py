@@ -40,9 +40,11 @@ def _headline(record: Record, one: dict[str, Any]) -> str:
     if one["low"] is not None:
         interval = f", {one['confidence']:.0%} interval {one['low']:.2f} to {one['high']:.2f}"
     note = f"; {text(one['note'])}" if one["note"] else ""
+    counted = f"{blocks} block{'s' if blocks != 1 else ''}"
+    few = f" in {counted}" if one["note"] else ""  # a weak interval is said with the figure, not after it
     return (
-        f"**{arm} is {one['factor']:.2f}x as fast as {text(one['denominator'])} in {stage}** "
-        f"({text(one['unit'])}, {text(one['window'])}, {blocks} block{'s' if blocks != 1 else ''}{interval}{note})."
+        f"**{arm} is {one['factor']:.2f}x as fast as {text(one['denominator'])} in {stage}{few}** "
+        f"({text(one['unit'])}, {text(one['window'])}, {counted}{interval}{note})."
     )
 
 

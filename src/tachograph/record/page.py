@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tachograph.record import decision, head, machine_page, phases, reliability, speed, trust
+from tachograph.record import decision, evaluation, head, machine_page, phases, reliability, speed, trust
 from tachograph.record.document import MACHINE_SCHEMA
 from tachograph.record.markdown import text
 
@@ -34,6 +34,9 @@ def _parts(record: Record) -> list[str]:
         speed.throughput(record),
         "## Phases, and what could still be won",
         phases.phases(record),
+        *titled("## Evaluation", evaluation.evaluation(record)),
+        *titled("## Batches of the network", evaluation.sweep(record)),
+        *titled("## A whole training", evaluation.projection(record)),
         "## Factors",
         speed.factors(record),
         "## Can they be relied on",
@@ -57,3 +60,8 @@ def _parts(record: Record) -> list[str]:
         "## How to verify",
         trust.verification(record),
     ]
+
+
+def titled(title: str, content: str) -> list[str]:
+    """A section that only some studies have."""
+    return [title, content] if content else []

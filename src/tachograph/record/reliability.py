@@ -55,7 +55,11 @@ def _steadiness(section: dict[str, Any]) -> str:
     headers = ["run", "outcome", "trend of the duration", "later half", "MSER would drop", "within-run precision"]
     arms = [f"{text(arm)}: {text(one['outcome'])}" for arm, one in section["arms"].items()]
     of_arms = f"\n\nMean series of the arms: {'; '.join(arms)}." if arms else ""
-    return "Were the runs steady after their warm-up?\n\n" + table(headers, rows, right=range(2, 6)) + of_arms
+    meaning = (
+        "\n\nSteady means that no trend was shown: none that stationary noise would not give in 5 % of studies of this "
+        "size. A large change beside it was not excluded either."
+    )
+    return "Were the runs steady after their warm-up?\n\n" + table(headers, rows, right=range(2, 6)) + meaning + of_arms
 
 
 def _drift(record: Record) -> str:
@@ -75,11 +79,20 @@ def _costs(costs: list[dict[str, Any]]) -> str:
             str(one["seed"]),
             f"{significant(one['one_off_seconds'])} s",
             f"{significant(one['reference_one_off_seconds'])} s",
-            "never" if one["break_even_iterations"] is None else f"{one['break_even_iterations']:.1f}",
+            _ahead(one["break_even_iterations"]),
         ]
         for one in costs
     ]
     if not rows:
         return ""
     headers = ["arm", "seed", "one-off cost", "of the reference", "ahead after iterations"]
-    return "What the warm-up iterations cost beyond a typical one:\n\n" + table(headers, rows, right=range(1, 5))
+    note = ""
+    if any(min(one["one_off_seconds"], one["reference_one_off_seconds"]) < 0 for one in costs):
+        note = "\n\nA negative cost: the warm-up iterations were shorter than the later ones, so nothing was paid once."
+    return "What the warm-up iterations cost beyond a typical one:\n\n" + table(headers, rows, right=range(1, 5)) + note
+
+
+def _ahead(iterations: float | None) -> str:
+    if iterations is None:
+        return "never"
+    return "at once" if iterations == 0 else f"{iterations:.1f}"

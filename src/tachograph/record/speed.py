@@ -92,7 +92,7 @@ def _instrumentation(section: dict[str, Any], arms: list[str]) -> list[str]:
     unit = text(section["unit"])
     headers = ["arm", f"instrumented {unit}/s", f"without brackets {unit}/s", "ratio"]
     warnings = [f"{text(arm)}: {text(sentence)}." for arm in arms for sentence in section["arms"][arm]["warnings"]]
-    lines = ["What the brackets cost:", table(headers, rows, right=(1, 2, 3))]
+    lines = ["With and without the brackets:", table(headers, rows, right=(1, 2, 3))]
     return lines + ([" ".join(warnings)] if warnings else [])
 
 

@@ -158,10 +158,13 @@ def _check_parts(study: Study, trainer: Trainer, path: Path) -> None:
     for part, wanted, command in (
         ("profile", study.profile is not None, trainer.profile),
         ("component", study.component, trainer.component),
+        ("sweep", study.sweep is not None, trainer.sweep),
         ("parity", study.parity is not None, trainer.parity),
     ):
         if wanted and command is None:
             raise TachographError(f"{path}: {part}: trainer {trainer.name} has no {part} command")
+    if study.projection and study.projection.evaluation_every and trainer.history.evaluation is None:
+        raise TachographError(f"{path}: projection.evaluation_every: trainer {trainer.name} declares no evaluation")
     for metric in study.curves:
         columns = [*trainer.history.metrics, *trainer.history.sparse_metrics]
         if metric.column not in columns:

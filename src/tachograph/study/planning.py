@@ -21,6 +21,7 @@ DeviceKind = Literal["cpu", "gpu"]
 IDENTITY_CHARACTERS = 16
 BAND = 100_000  # priorities of one study; more planned runs than this would mix two studies' blocks
 COMPONENT = "component"
+SWEEP = "sweep"
 PARITY = "parity"
 
 
@@ -131,6 +132,8 @@ def plan_study(
         )
     if study.component and trainer.component is not None:
         planner.add("profile", COMPONENT, first_seed, 0, trainer.component, Arm(title="component alone"))
+    if study.sweep and trainer.sweep is not None:
+        planner.add("profile", SWEEP, first_seed, study.sweep.calls, trainer.sweep, Arm(title="network alone"))
     if study.profile and trainer.profile is not None:
         for name, arm in study.arms.items():
             planner.add("profile", name, first_seed, study.profile.steps, trainer.profile, arm)
@@ -165,6 +168,9 @@ class _Planner:
         arguments = arm.arguments if template is self.trainer.command else []
         values: dict[str, Scalar] = {**settings, "seed": seed, "iterations": amount, "steps": amount}
         values |= {"threads": self.study.threads, "arms": ",".join(self.study.arms)}
+        if self.study.sweep:
+            sizes = ",".join(map(str, self.study.sweep.batch_sizes))
+            values |= {"batch_sizes": sizes, "warm_up": self.study.sweep.warm_up, "calls": self.study.sweep.calls}
         command = tuple(fill(part, values) for part in [*template, *arguments])
         determining = {
             "role": role,

@@ -1,0 +1,71 @@
+"""The forward sweep of the network, and how much of its gain the supply of states can reach."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from tachograph.analysis.sealed import SealedRun, SealedStudy
+from tachograph.evidence.sweep import Sweep, reach, sweep
+from tachograph.study.planning import SWEEP
+
+Row = dict[str, Any]
+
+
+def forward_sweep(sealed: SealedStudy) -> dict[str, Any]:
+    """``rows``, ``peak`` and ``monotone`` of the sweep with the ``supply`` of each arm beside it, or a ``reason``."""
+    if sealed.study.sweep is None:
+        return _without("no sweep is registered", registered=False)
+    run = next((run for run in sealed.of_role("profile") if run.planned.arm == SWEEP), None)
+    if run is None:
+        return _without("the sweep does not count")
+    content = run.content()
+    try:
+        sizes = [int(row["batch_size"]) for row in content["rows"]]
+        found = sweep(sizes, [float(row["microseconds_per_call"]) / 1e6 for row in content["rows"]])
+        if sizes != sealed.study.sweep.batch_sizes:
+            raise ValueError(f"found batch sizes {sizes}, expected {sealed.study.sweep.batch_sizes}")
+        described = {"device": str(content["device"]), "threads": content.get("threads")}
+    except (KeyError, TypeError, ValueError) as error:
+        source = f"{run.attempt.folder}/{run.facts['result']}"
+        return _without(f"{source}: {error}, expected rows with batch_size and microseconds_per_call")
+    supplies = [one for arm in sealed.study.arms if (one := _supply(sealed, arm, found))]
+    return {"registered": True, **described, **asdict(found), "supply": supplies}
+
+
+def _without(reason: str, *, registered: bool = True) -> dict[str, Any]:
+    return {"registered": registered, "rows": [], "supply": [], "reason": reason}
+
+
+def _supply(sealed: SealedStudy, arm: str, found: Sweep) -> Row | None:
+    """States per group over the counted runs of an arm (ratio of sums), what they reach, and the batch really made."""
+    declared = sealed.trainer.history.supply
+    runs = [run for run in sealed.of_arm(arm) if run.history is not None]
+    if declared is None or not runs:
+        return None
+    states, groups = _total(runs, declared.states), _total(runs, declared.groups)
+    if not (states and groups):
+        return None
+    made = None
+    if declared.mean_batch is not None:
+        batches = np.concatenate([_column(run, declared.mean_batch) for run in runs])
+        made = float(np.nanmean(batches)) if np.isfinite(batches).any() else None
+    return {
+        "arm": arm,
+        "group": declared.group,
+        "states_per_group": states / groups,
+        "reach": asdict(reach(found, states / groups)),
+        "mean_batch": made,
+        "made": None if made is None else asdict(reach(found, made)),
+    }
+
+
+def _column(run: SealedRun, name: str) -> Any:
+    assert run.history is not None
+    return run.history.columns[name]
+
+
+def _total(runs: list[SealedRun], name: str) -> float:
+    return float(sum(np.nansum(_column(run, name)) for run in runs))

@@ -1,0 +1,86 @@
+"""``tachograph phases``: where the time of a training goes, also of one that is still going on."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from tachograph.analysis.evaluation import evaluation_of
+from tachograph.analysis.phases import arm_row, ceilings, table_of
+from tachograph.errors import TachographError
+from tachograph.evidence.history import History, read_history
+from tachograph.evidence.judging import judged
+from tachograph.execution.judging import history_spec
+from tachograph.models import Trainer
+from tachograph.models.study import Projection
+from tachograph.record import evaluation as evaluation_page
+from tachograph.record import phases as phases_page
+from tachograph.study.loading import read_toml, validate
+
+
+def add_parser(subparsers: Any) -> None:
+    """Register ``phases`` with the program's parser."""
+    parser = subparsers.add_parser("phases", help="the phases of one history, complete or still growing")
+    parser.add_argument("trainer", type=Path, metavar="TRAINER.toml", help="how the history is read")
+    parser.add_argument("history", type=Path, metavar="HISTORY", help="what the trainer writes")
+    parser.add_argument("--first", type=int, help="first iteration (default: the first one there is)")
+    parser.add_argument("--last", type=int, help="last iteration (default: the last one there is)")
+    parser.add_argument(
+        "--evaluation-every", type=_numbers, default=[], metavar="N,N,…", help="intervals to spread over"
+    )
+    parser.add_argument("--evaluation-games", type=_numbers, default=[], metavar="N,N,…",
+                        help="numbers of games, the first one as this history has it")  # fmt: skip
+    parser.set_defaults(function=run)
+
+
+def _numbers(value: str) -> list[int]:
+    numbers = [int(part) for part in value.split(",")]
+    if min(numbers) < 1:
+        raise ValueError
+    return numbers
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the phase table, the evaluations and what could still be won over a window of one history."""
+    trainer = validate(Trainer, read_toml(arguments.trainer), str(arguments.trainer))
+    try:
+        whole = read_history(arguments.history, history_spec(trainer.history))
+    except OSError as error:
+        raise TachographError(f"{arguments.history}: cannot be read: {error.strerror}") from None
+    history = _window(whole, arguments)
+    print(f"{arguments.history}: iterations {history.iteration.min()}–{history.iteration.max()} so far\n")
+    name = trainer.name
+    found: dict[str, Any] = {
+        "registration": {"arm_order": [name]},
+        "phases": {"arms": {}, "checks": [], "reason": "the trainer file declares no phase"},
+        "evaluation": {"arms": {}},
+    }
+    if trainer.history.phases:
+        table = table_of([history], trainer.history.phases, 0)
+        found["phases"] = {"arms": {name: arm_row(table)}, "checks": []}
+    found["ceilings"] = ceilings({"arms": {}, "rows": []}, found["phases"])
+    declared = trainer.history.evaluation
+    if declared is not None:
+        spread = Projection(evaluation_every=arguments.evaluation_every, evaluation_games=arguments.evaluation_games)
+        one = judged("the evaluations", lambda: evaluation_of([history], declared, 0, spread))
+        found["evaluation"]["arms"][name] = {"reason": one.reason} if one.result is None else one.result
+    elif arguments.evaluation_every:
+        raise TachographError(
+            f"{arguments.trainer}: history.evaluation: the key is missing, expected it for --evaluation-every"
+        )
+    print("\n\n".join(part for part in (phases_page.phases(found), evaluation_page.evaluation(found)) if part))
+    return 0
+
+
+def _window(history: History, arguments: argparse.Namespace) -> History:
+    path = arguments.history
+    if not len(history):
+        raise TachographError(f"{path}: no iteration yet")
+    first = int(history.iteration.min()) if arguments.first is None else arguments.first
+    last = int(history.iteration.max()) if arguments.last is None else arguments.last
+    found = history.between(first, last)
+    if not len(found):
+        have = f"{history.iteration.min()} to {history.iteration.max()}"
+        raise TachographError(f"{path}: found no iteration from {first} to {last}, expected some of {have}")
+    return found

@@ -1,0 +1,55 @@
+"""The forward sweep of document 001 on its GPU, one on a CPU that is not monotone, and the supply of states."""
+
+from __future__ import annotations
+
+import pytest
+
+from tachograph.evidence.sweep import Sweep, SweepError, reach, sweep
+
+SIZES = [1, 4, 16, 64, 256, 1024]
+
+
+def document_001() -> Sweep:
+    return sweep(SIZES, [t * 1e-6 for t in (80.07, 81.20, 91.30, 93.61, 88.34, 161.95)])
+
+
+def test_document_001_sweep() -> None:
+    """µs per state and speed-ups as the document prints them, from its µs per call."""
+    rows = document_001().rows
+    printed = [80.074, 20.299, 5.706, 1.463, 0.345, 0.158]
+    assert [row.seconds_per_state * 1e6 for row in rows] == pytest.approx(printed, abs=0.005)
+    assert [row.speed_up for row in rows] == pytest.approx([1.00, 3.94, 14.03, 54.75, 232.03, 506.30], rel=1.2e-3)
+    assert (document_001().peak, document_001().monotone) == (1024, True)
+
+
+def test_document_001_supply() -> None:
+    """205,810 nodes in 560 traversals are 368 states each: 256 is the largest batch within, 232x of 506x."""
+    found = reach(document_001(), 205_810 / 560)
+    assert round(found.states) == 368
+    assert found.batch_size == 256
+    assert found.speed_up == pytest.approx(232.03, rel=2e-4)
+    assert found.of_best == pytest.approx(232.03 / 506.30, rel=1e-3)
+
+
+def test_sweep_on_a_cpu_is_not_monotone() -> None:
+    """On a CPU (workloads: 213 to 20,095 µs) the gain peaks at 15.7x with 256 and falls; more states reach no more."""
+    found = sweep(SIZES, [t * 1e-6 for t in (213, 297, 517, 1201, 3461, 20095)])
+    assert (found.peak, found.monotone) == (256, False)
+    assert max(row.speed_up for row in found.rows) == pytest.approx(15.75, abs=0.01)
+    assert reach(found, 5000).batch_size == 256
+
+
+def test_supply_below_the_smallest_batch_reaches_nothing() -> None:
+    """Half a state per call was never measured, so nothing is said about it."""
+    assert reach(document_001(), 0.5).speed_up is None
+
+
+@pytest.mark.parametrize(
+    ("sizes", "seconds"),
+    [([1], [1.0]), ([1, 4], [1.0]), ([4, 1], [1.0, 1.0]), ([1, 1], [1.0, 1.0]), ([1, 4], [1.0, 0.0]),
+     ([1, 4], [1.0, float("nan")]), ([0, 4], [1.0, 1.0])],
+)  # fmt: skip
+def test_what_is_no_sweep_is_refused(sizes: list[int], seconds: list[float]) -> None:
+    """Too few, unsorted or repeated sizes, and times that cannot be."""
+    with pytest.raises(SweepError, match="expected"):
+        sweep(sizes, seconds)
