@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from tachograph.models.base import EnvironmentName, Identifier, Model, PositiveNumber, Scalar, Text
 
@@ -32,11 +32,6 @@ class CellGroup(Model):
     arms: Annotated[list[Identifier], Field(min_length=1)] | None = Field(default=None, description="all unless named")
     faults: list[Text] = Field(default=[], description="plant these, one cell each; each must be caught")
     seconds: PositiveNumber | None = Field(default=None, description="time limit of a cell; the study's unless given")
-
-    @field_validator("on", mode="before")
-    @classmethod
-    def _list(cls, value: Any) -> Any:
-        return [value] if isinstance(value, str) else value
 
 
 class MachineChecks(Model):
