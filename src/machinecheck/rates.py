@@ -130,19 +130,3 @@ def implausible(
     if seconds < min_seconds:
         return f"below timer resolution: {seconds:.3g} s, expected at least {min_seconds:g} s"
     return None
-
-
-def identical(rates: Sequence[float | None]) -> list[int]:
-    """Indices of rates that occur more than once to the last digit: a clock's tick, not a measurement."""
-    seen = Counter(rate for rate in rates if rate is not None)
-    return [index for index, rate in enumerate(rates) if rate is not None and seen[rate] > 1]
-
-
-def speed_up(fast: float, slow: float) -> float:
-    """How many times as fast: ``fast`` over ``slow``, both rates of the same work."""
-    return fast / slow
-
-
-def fall(first: float, last: float) -> float:
-    """By what fraction ``last`` is below ``first``."""
-    return 1 - last / first

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -27,7 +28,6 @@ from machinecheck.cells import convolution as convolutions
 from machinecheck.devices import Device, open_device
 from machinecheck.errors import MachineCheckError
 from machinecheck.faults import Planter, planted
-from machinecheck.outcome import DONE, classify
 from machinecheck.precision import precision, prepare
 from machinecheck.products import Operands, normal_operands, parse_shape, product, prove_product, rounded
 from machinecheck.reference import Reference
@@ -110,14 +110,29 @@ def _other_processes(operation: str, given: dict[str, Any], processes: int) -> I
             found: list[Row] = []
             for process, child, out in started:
                 _, complaint = child.communicate()
-                record = json.loads(out.read_text(encoding="utf-8")) if out.exists() else None
-                ended = classify(child.returncode, record, complaint.decode(errors="replace"), 0.0)
-                if record is None or ended.outcome != DONE or "rows" not in record["measured"]:
-                    raise OtherProcessError(f"process {process}: {'; '.join(ended.reasons)}")
-                found += [row | {"process": process} for row in record["measured"]["rows"]]
+                found += [row | {"process": process} for row in _rows_of(process, child.returncode, complaint, out)]
             return found
 
         yield rows
+
+
+def _rows_of(process: int, code: int, complaint: bytes, out: Path) -> list[Row]:
+    """What another process measured. OtherProcessError says how it ended if it measured nothing."""
+    if code < 0:
+        raise OtherProcessError(f"process {process}: crashed({signal_name(-code)})")
+    record = json.loads(out.read_text(encoding="utf-8")) if out.exists() else {"measured": {}, "reasons": []}
+    if code or "rows" not in record["measured"]:
+        said = complaint.decode(errors="replace").strip().splitlines()[-1:] or record["reasons"]
+        raise OtherProcessError(f"process {process}: exit code {code}: {'; '.join(said)}")
+    return list(record["measured"]["rows"])
+
+
+def signal_name(number: int) -> str:
+    """``SIGSEGV`` for 11; the number where the system has no name for it."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _result(
