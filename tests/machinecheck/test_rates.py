@@ -22,11 +22,6 @@ def test_implausible_cells_are_rejected():
     assert rates.implausible(27.76, large, 59.4, 0.06) is None
 
 
-def test_identical_values_are_flagged():
-    """D29: the same rate to the last digit in several cells is a clock's tick."""
-    assert rates.identical([8.738134, 8.738134, 27.76, None, None]) == [0, 1]
-
-
 def test_all_samples_rejected_is_not_a_number():
     """D29: a filter that leaves nothing gives "no valid samples" and null, never NaN."""
     short = [Block(1, 1e-6)] * 3
@@ -137,9 +132,3 @@ def test_soak_counts_bad_steps():
     assert soak.judge([2.948, 0.003], 0)[0] is Verdict.PASS
     assert soak.judge([1.0, 1.5], 0) == (Verdict.FAIL, ["the loss did not fall: 1 at first, 1.5 at last"])
     assert soak.judge([2.0, 1.0], 4)[0] is Verdict.FAIL
-
-
-def test_speed_ups_of_document_003():
-    """The speed-ups that document 003 prints come from its samples per second, GPU over CPU."""
-    gpu, cpu = (3481, 5113, 6283, 6150), (1697, 1693, 1400, 1392)
-    assert [round(rates.speed_up(g, c), 2) for g, c in zip(gpu, cpu, strict=True)] == [2.05, 3.02, 4.49, 4.42]
