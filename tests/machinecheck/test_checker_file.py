@@ -9,13 +9,13 @@ from machinecheck.registry import CELLS, defaults
 from tachograph.study.loading import load_checker
 
 CHECKER = load_checker(Path(__file__).parents[2] / "config", "machinecheck")
-OF_THE_ENGINE = {"device", "peak"}  # given by the command, or judged by the study itself
+OF_THE_COMMAND = {"device"}
 
 
 def test_operations_and_settings_are_those_of_the_cells():
     """Every cell and every setting of it stands in the file, and nothing else does."""
     cells = {
-        kind: {operation: sorted(set(defaults(kind, operation)) - OF_THE_ENGINE) for operation in operations}
+        kind: {operation: sorted(set(defaults(kind, operation)) - OF_THE_COMMAND) for operation in operations}
         for kind, operations in CELLS.items()
     }
     listed = {

@@ -113,7 +113,7 @@ def test_every_ending_is_a_result_and_the_record_holds(project):
     assert record["selftest"]["verdict"] == "PASS"
     assert record["status"] == "complete"
     page = (folder / "record/record.md").read_text()
-    assert "**Verdict: INCOMPLETE. 2 of 5 cells were measured.**" in page or "INCOMPLETE" in page
+    assert "**Verdict: INCOMPLETE. 2 of 5 cells were measured.**" in page
     verified = project.tachograph("verify", "results/box")
     assert verified.returncode == 0, verified.stdout
     assert project.snakemake("-c1", "results/box/verdict.txt").returncode != 0
@@ -174,7 +174,7 @@ def test_time_for_all_gives_partial_results(project):
 @pytest.mark.parametrize(
     ("before", "after", "words"),
     [
-        ('operation = "matmul"', 'operation = "matmull"', "cells[0]: operation: found 'matmull', expected one of: matmul"),
+        ('operation = "matmul"', 'operation = "mm"', "cells[0]: operation: found 'mm', expected one of: matmul"),
         ('faults = ["wrong"]', 'faults = ["worng"]', "cells[1]: faults: found 'worng', expected one of: wrong"),
         ('name = "plant"', 'name = "good"\nsettings = { sise = 1 }', "settings.sise: unknown setting"),
         ("cell_seconds = 20", "cell_seconds = -1", "cell_seconds: found -1"),

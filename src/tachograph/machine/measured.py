@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +10,7 @@ from tachograph.analysis.sealed import Sealed
 from tachograph.machine.cells import Cell
 from tachograph.machine.contention import NOT_SAMPLED, Contention, contention
 from tachograph.machine.outcome import DONE, NOT_RUN, CellOutcome, judge_cell
+from tachograph.machine.plausible import above_peak
 from tachograph.machine.verdict import Verdict
 from tachograph.models.machine import Quiet
 
@@ -45,7 +46,9 @@ class MeasuredCell:
         return self.verdict in (Verdict.PASS, Verdict.WARN) and self.outcome == DONE
 
 
-def measured_cells(sealed: Sealed, cells: Sequence[Cell], quiet: Quiet) -> list[MeasuredCell]:
+def measured_cells(
+    sealed: Sealed, cells: Sequence[Cell], quiet: Quiet, peaks: Mapping[str, float]
+) -> list[MeasuredCell]:
     """Every planned cell in registered order; one without a result that counts is INCOMPLETE."""
     runs = {run.planned.arm: run for run in sealed.of_role("cell")}
     found = []
@@ -56,12 +59,13 @@ def measured_cells(sealed: Sealed, cells: Sequence[Cell], quiet: Quiet) -> list[
         file = runs[cell.name].content()
         judged = judge_cell(file, cell.kind)
         record = file["record"] if judged.outcome == DONE else None
+        impossible = [] if record is None else above_peak(cell, record, peaks)
         found.append(
             MeasuredCell(
                 cell,
                 judged.outcome,
-                judged.verdict,
-                judged.reasons,
+                Verdict.FAIL if impossible else judged.verdict,
+                [*impossible, *judged.reasons],
                 record,
                 file["ended"]["signal"],
                 file["ended"]["seconds"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from tachograph.analysis import execution
@@ -20,7 +21,7 @@ def sections(sealed: SealedMachine) -> dict[str, Any]:
     """All sections; see the module of each for its content."""
     study, checker = sealed.study, sealed.checker
     norm = next(iter(study.arms))
-    measured = measured_cells(sealed, study_cells(study, checker), study.quiet)
+    measured = cells_of(sealed)
     order = execution.order(sealed)
     found: dict[str, Any] = {
         "schema": "analysis/1",
@@ -37,7 +38,7 @@ def sections(sealed: SealedMachine) -> dict[str, Any]:
         "preflight": preflight(sealed),
         "deviations": of_any_study(sealed, order),
         "selftest": selftest(measured, checker.faults),
-        "rows": rows(measured, dict(study.peaks)),
+        "rows": rows(measured, study.peaks),
     }
     found["rows"]["selftest"] = found["selftest"]["rows"]
     found["summary"] = summary(measured, found["selftest"], norm)
@@ -47,7 +48,7 @@ def sections(sealed: SealedMachine) -> dict[str, Any]:
     return found
 
 
-def rows(measured: list[MeasuredCell], peaks: dict[str, float]) -> dict[str, Any]:
+def rows(measured: list[MeasuredCell], peaks: Mapping[str, float]) -> dict[str, Any]:
     """Rows of every table, by name."""
     matmul, training = tables.matmul(measured, peaks), tables.training(measured)
     return {
@@ -65,10 +66,15 @@ def rows(measured: list[MeasuredCell], peaks: dict[str, float]) -> dict[str, Any
     }
 
 
+def cells_of(sealed: SealedMachine) -> list[MeasuredCell]:
+    """All planned cells of the study, with what became of each."""
+    study = sealed.study
+    return measured_cells(sealed, study_cells(study, sealed.checker), study.quiet, study.peaks)
+
+
 def preflight(sealed: SealedMachine) -> dict[str, Any]:
     """``preflight/1`` of a machine study: which of its operations anything may be compared with."""
-    measured = measured_cells(sealed, study_cells(sealed.study, sealed.checker), sealed.study.quiet)
-    found = reference.checks_of(measured)
+    found = reference.checks_of(cells_of(sealed))
     return {
         "schema": "preflight/1",
         "study": sealed.study.name,

@@ -13,6 +13,7 @@ from tachograph.machine import rates
 from tachograph.machine.contention import either, mean_of
 from tachograph.machine.measured import MeasuredCell
 from tachograph.machine.outcome import DONE
+from tachograph.machine.plausible import declared_peak
 
 Row = dict[str, Any]
 
@@ -137,7 +138,7 @@ def matmul(measured: Iterable[MeasuredCell], peaks: Mapping[str, float] | None =
     for one in of_kind(measured, "throughput", "matmul"):
         numbers, settings = one.measured, one.settings
         sustained, burst = numbers["sustained"], numbers["burst"]
-        peak = (peaks or {}).get(settings["dtype"]) if one.cell.place == "device" else None
+        peak = declared_peak(one.cell, one.record or {}, peaks or {})
         row = {
             "size": settings["size"],
             "dtype": settings["dtype"],

@@ -39,9 +39,7 @@ def measured(kind, operation, settings, numbers, verdict="PASS", reasons=(), dev
         "fault": more.get("fault"),
     }
     cell = cell_of(kind, operation, {"device": device, **settings}, **more)
-    return MeasuredCell(
-        cell, DONE, Verdict(verdict), list(reasons), record, None, 1.0, contention(record, Quiet())
-    )
+    return MeasuredCell(cell, DONE, Verdict(verdict), list(reasons), record, None, 1.0, contention(record, Quiet()))
 
 
 def ended(kind, operation, settings, outcome, verdict="INCOMPLETE", signal=None, reasons=("x",), **more):
