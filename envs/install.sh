@@ -83,8 +83,19 @@ install_requirements() { # NAME FILES…: installs FILES unless the stamp NAME s
     echo "$now" >"$stamp"
 }
 
+install_validators() { # of records, in an environment of their own, see the file of their pins
+    local place=$environment/validators pins=envs/requirements-validators.txt
+    if cmp -s "$pins" "$place/installed.txt"; then
+        return
+    fi
+    "$python" -m venv "$place"
+    "$place/bin/python" -m pip --disable-pip-version-check install --quiet -r "$pins"
+    cp "$pins" "$place/installed.txt"
+}
+
 install_torch
 install_requirements study envs/requirements.txt
 if [ "$want_dev" = dev ]; then
     install_requirements dev envs/requirements.txt envs/requirements-dev.txt
+    install_validators
 fi

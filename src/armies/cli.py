@@ -60,6 +60,13 @@ def build_parser() -> argparse.ArgumentParser:
     parity.add_argument("--checkpoint", type=Path, help="weights to compare with (default: fresh ones)")
     _device_options(parity, path=False)
 
+    candidate = _command(commands, "candidate", _candidate, "measure a candidate against a path, on real batches")
+    candidate.add_argument("--name", required=True, help="which one; a wrong name lists them")
+    candidate.add_argument("--steps", type=_positive, default=202, help="batches (default: 202)")
+    candidate.add_argument("--pairs", type=_positive, default=6, help="parts to take a factor from (default: 6)")
+    candidate.add_argument("--out", type=Path, required=True, help="file to write (JSON)")
+    _device_options(candidate, path=True)
+
     evaluate = commands.add_parser("evaluate", help="play a checkpoint against an opponent")
     evaluate.set_defaults(command=_evaluate)
     evaluate.add_argument("--checkpoint", type=Path, required=True)
@@ -156,6 +163,17 @@ def _parity(options: argparse.Namespace) -> None:
 
     arms = options.paths.split(",") if options.paths else ARMS
     result = parity(preset, options.batches, options.device, options.seed, options.checkpoint, arms)
+    write_json(options.out, result)
+
+
+def _candidate(options: argparse.Namespace) -> None:
+    preset, path = preset_named(options.preset), _path(options)
+    check_writable(options.out)
+    from armies.trainer import enough_memory
+    from armies.trial import measure
+
+    with enough_memory(preset, options.device):
+        result = measure(options.name, preset, path, options.steps, options.pairs, options.device, options.seed)
     write_json(options.out, result)
 
 

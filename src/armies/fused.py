@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from armies.kernels_network import Floats, Weights, evaluate_games
 from armies.network import Block, MoveNetwork
@@ -43,8 +45,12 @@ def _weights(network: MoveNetwork) -> Weights:
     def stack(name: str) -> Floats:
         return _array(torch.stack([block.get_parameter(name) for block in blocks]))
 
+    C, heads = fixed.shape[0], blocks[0].heads
+    query, key, value = torch.stack([block.query_key_value.weight for block in blocks]).split(C, dim=1)
+    per_head = value.unflatten(1, (heads, -1))  # [L, heads, D, C]
+
     return Weights(
-        heads=blocks[0].heads,
+        heads=heads,
         token_of_cell=token_of_cell.numpy(),
         sources=network.source_token.numpy(),
         targets=network.target_token.numpy(),
@@ -54,7 +60,9 @@ def _weights(network: MoveNetwork) -> Weights:
         summarise=_array(network.summarise.weight),
         attention_gain=stack("attention_norm.weight"),
         attention_shift=stack("attention_norm.bias"),
-        query_key_value=stack("query_key_value.weight"),
+        query_weights=_array(query * (math.log2(math.e) / math.sqrt(C // heads))),
+        key_weights=_array(key),
+        value_weights=_array(nn.functional.pad(per_head, (0, 0, 0, 1)).flatten(1, 2)),
         output=stack("output.weight"),
         feed_gain=stack("feed_norm.weight"),
         feed_shift=stack("feed_norm.bias"),

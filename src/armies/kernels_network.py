@@ -20,7 +20,9 @@ from numpy.typing import NDArray
 from armies import kernel_cache  # noqa: F401  (before any kernel)
 
 FAST = {"reassoc", "contract", "nsz", "arcp"}
+EXACT = {"contract", "nsz"}  # sums as written
 EPSILON = np.float32(1e-5)  # of torch's LayerNorm
+BOUND = 64.0  # of scores in base 2: sums of 2^±64 are exact to float32's precision
 
 Floats = NDArray[np.float32]
 
@@ -38,7 +40,9 @@ class Weights(NamedTuple):
     summarise: Floats  # [C, SUMMARY]
     attention_gain: Floats  # [L, C]
     attention_shift: Floats  # [L, C]
-    query_key_value: Floats  # [L, 3 C, C]
+    query_weights: Floats  # [L, C, C], times log2 e / √D
+    key_weights: Floats  # [L, C, C]
+    value_weights: Floats  # [L, C + heads, C]: a row of zeros after each head
     output: Floats  # [L, C, C]
     feed_gain: Floats  # [L, C]
     feed_shift: Floats  # [L, C]
@@ -73,70 +77,102 @@ def normalise(x, gain, shift, out):  # type: ignore[no-untyped-def]
             out[c, t] = (x[c, t] - mean[t]) * scale[t] * gain[c] + shift[c]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def exponential(x):  # type: ignore[no-untyped-def]
-    """exp(x) of a float32 in [-87, 0], within 2e-7 of it; below -87 it stays at exp(-87).
+@njit(cache=True, nogil=True, fastmath=EXACT)
+def power_of_two(x):  # type: ignore[no-untyped-def]
+    """2^x of a float32 in [-126, 127], within 2e-7 of it.
 
-    Cody and Waite's reduction to |f| ≤ ln 2 / 2, then a polynomial (Cephes, expf). Unlike ``math.exp`` it is
-    made of operations that vectors have.
+    Adding 1.5 · 2^23 rounds to an integer n and leaves n in the low bits of the sum; 2^(x - n) with
+    |x - n| ≤ 1/2 is a polynomial (the best of degree 5 that is exact at 0). Unlike ``math.exp2`` it is made of
+    operations that vectors have. Sums must not be reordered here, or the rounding would be optimised away.
     """
-    x = max(x, np.float32(-87))
-    k = np.float32(math.floor(x * np.float32(1.44269504) + np.float32(0.5)))
-    f = x - k * np.float32(0.693359375) + k * np.float32(2.12194440e-4)
-    p = np.float32(1.9875691500e-4)
-    p = p * f + np.float32(1.3981999507e-3)
-    p = p * f + np.float32(8.3334519073e-3)
-    p = p * f + np.float32(4.1665795894e-2)
-    p = p * f + np.float32(1.6666665459e-1)
-    p = p * f + np.float32(5.0000001201e-1)
-    p = p * f * f + f + np.float32(1)
-    power_of_two = np.int32((np.int32(k) + np.int32(127)) << np.int32(23))  # the bits of 2^k
-    return p * power_of_two.view(np.float32)
+    rounded = np.float32(np.float32(x) + np.float32(12582912))
+    f = np.float32(x) - np.float32(rounded - np.float32(12582912))
+    p = np.float32(1.3264727e-3)
+    p = p * f + np.float32(9.6715128e-3)
+    p = p * f + np.float32(5.5507337e-2)
+    p = p * f + np.float32(2.4022242e-1)
+    p = p * f + np.float32(6.9314698e-1)
+    p = p * f + np.float32(1)
+    bits = np.int32(np.int32(rounded.view(np.int32)) + np.int32(127)) << np.int32(23)  # the bits of 2^n
+    return p * np.int32(bits).view(np.float32)
+
+
+@njit(cache=True, nogil=True, fastmath=EXACT)
+def largest_magnitude(x):  # type: ignore[no-untyped-def]
+    """max |x|, NaN if there is one. Without their sign, the bits of floats are in the floats' order."""
+    bits = x.reshape(x.size).view(np.int32)
+    largest = np.int32(0)
+    for i in range(bits.size):
+        magnitude = np.int32(bits[i] & np.int32(0x7FFFFFFF))
+        if magnitude > largest:
+            largest = magnitude
+    return np.int32(largest).view(np.float32)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def attend(query, key, value, heads, out):  # type: ignore[no-untyped-def]
-    """Softmax attention of every head: query [C, R], key and value [C, T] -> out [C, R]."""
+    """Softmax attention of every head: query [C, R], key [C, T], value [C + heads, T] -> out [C, R].
+
+    ``query`` is scaled by log2 e / √D. In ``value`` each head's D channels are followed by one of ones, whose
+    product with the weights is their sum. Where no score can lie beyond ±BOUND, the largest need not be found
+    first: the softmax is the same.
+    """
     C, R = query.shape
     T = key.shape[1]
     D = C // heads
     scores = np.empty((T, R), np.float32)
-    largest = np.empty(R, np.float32)
-    total = np.empty(R, np.float32)
-    query *= np.float32(1) / np.float32(math.sqrt(D))
-    for first in range(0, C, D):
-        head = slice(first, first + D)
-        np.dot(key[head].T, query[head], scores)
-        largest[:] = scores[0]
-        for t in range(1, T):
+    weighted = np.empty((D + 1, R), np.float32)
+    bounded = D * largest_magnitude(query) * largest_magnitude(key) < BOUND
+    flat = scores.reshape(T * R)
+    for h in range(heads):
+        np.dot(key[h * D : (h + 1) * D].T, query[h * D : (h + 1) * D], scores)
+        if not bounded:
+            subtract_largest(scores)
+        for i in range(T * R):
+            flat[i] = power_of_two(flat[i])
+        np.dot(value[h * (D + 1) : (h + 1) * (D + 1)], scores, weighted)
+        for d in range(D):
             for r in range(R):
-                largest[r] = max(largest[r], scores[t, r])
-        total[:] = 0
-        for t in range(T):
-            for r in range(R):
-                scores[t, r] = exponential(scores[t, r] - largest[r])
-            for r in range(R):
-                total[r] += scores[t, r]
-        np.dot(value[head], scores, out[head])
-        for c in range(first, first + D):
-            for r in range(R):
-                out[c, r] /= total[r]
+                out[h * D + d, r] = weighted[d, r] / weighted[D, r]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def subtract_largest(scores):  # type: ignore[no-untyped-def]
+    """Take each column's largest from scores [T, R]; nothing gets less than -126."""
+    T, R = scores.shape
+    largest = scores[0].copy()
+    for t in range(1, T):
+        for r in range(R):
+            largest[r] = max(largest[r], scores[t, r])
+    for t in range(T):
+        for r in range(R):
+            scores[t, r] = max(scores[t, r] - largest[r], np.float32(-126))
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def block(w, layer, x, rows):  # type: ignore[no-untyped-def]
-    """One transformer block on x [C, T]: the columns ``rows`` (int64 [R]) of its result, [C, R]."""
+    """One transformer block on x [C, T]: the columns ``rows`` (int64 [R]) of its result, [C, R].
+
+    No ``rows`` (R = 0) means all columns.
+    """
     C = x.shape[0]
     normed = np.empty(x.shape, np.float32)
     normalise(x, w.attention_gain[layer], w.attention_shift[layer], normed)
-    key_value = np.dot(w.query_key_value[layer, C:], normed)
-    needed = take_columns(normed, rows)
-    query = np.dot(w.query_key_value[layer, :C], needed)
-    attend(query, key_value[:C], key_value[C:], w.heads, needed)
-    out = take_columns(x, rows)
+    key, value = np.dot(w.key_weights[layer], normed), np.dot(w.value_weights[layer], normed)
+    D = C // w.heads
+    for h in range(w.heads):
+        value[h * (D + 1) + D] = 1
+    if rows.size:
+        out, needed = take_columns(x, rows), take_columns(normed, rows)
+    else:
+        out, needed = x, normed
+    attend(np.dot(w.query_weights[layer], needed), key, value, w.heads, needed)
     out += np.dot(w.output[layer], needed)
     normalise(out, w.feed_gain[layer], w.feed_shift[layer], needed)
-    hidden = np.maximum(np.dot(w.expand[layer], needed), np.float32(0))
+    hidden = np.dot(w.expand[layer], needed)
+    flat = hidden.reshape(hidden.size)
+    for i in range(flat.size):
+        flat[i] = max(flat[i], np.float32(0))
     out += np.dot(w.contract[layer], hidden)
     return out
 
@@ -153,11 +189,14 @@ def take_columns(x, columns):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def embed(w, codes, summary):  # type: ignore[no-untyped-def]
-    """Codes uint8 [cells, 2] and summary uint8 [SUMMARY] of a game -> its tokens [C, T]."""
+    """Codes uint8 [cells, 2] and summary uint8 [SUMMARY] of a game -> its tokens [C, T].
+
+    The codes of an empty cell that the last plies did not touch are 0 and stand for no planes at all.
+    """
     x = w.fixed.copy()
     for cell in range(w.token_of_cell.size):
         t = w.token_of_cell[cell]
-        if t > 0:
+        if t > 0 and (codes[cell, 0] or codes[cell, 1]):
             pieces, history = w.pieces[codes[cell, 0]], w.history[codes[cell, 1]]
             for c in range(x.shape[0]):
                 x[c, t] += pieces[c] + history[c]
@@ -199,7 +238,7 @@ def evaluate_game(w, codes, summary, actions, logits, value):  # type: ignore[no
     x = embed(w, codes, summary)
     C, T = x.shape
     layers = w.expand.shape[0]
-    every = np.arange(T)
+    every = np.empty(0, np.int64)
     for layer in range(layers - 1):
         x = block(w, layer, x, every)
     rows, position = needed_rows(w, actions, T)
@@ -207,16 +246,12 @@ def evaluate_game(w, codes, summary, actions, logits, value):  # type: ignore[no
     R = rows.size
     normed = np.empty((C, R), np.float32)
     normalise(x, w.final_gain, w.final_shift, normed)
-    query, key = np.dot(w.query, normed), np.dot(w.key, normed)
+    scores = np.dot(np.dot(w.query, normed).T, np.dot(w.key, normed))
     scale = np.float32(1) / np.float32(math.sqrt(C))
     for move in range(actions.size):
         logits[move] = -np.inf
         if actions[move] >= 0:
-            source, target = position[w.sources[actions[move]]], position[w.targets[actions[move]]]
-            total = np.float32(0)
-            for c in range(C):
-                total += query[c, source] * key[c, target]
-            logits[move] = total * scale
+            logits[move] = scale * scores[position[w.sources[actions[move]]], position[w.targets[actions[move]]]]
     for k in range(3):
         total = w.value_shift[k]
         for c in range(C):

@@ -9,7 +9,8 @@ The same function can be computed in more than one way; ``paths`` says which way
 
 * input from planes (a product with the embedding matrix) or from codes (a look-up in a table made of it);
 * policy over all A actions, or over L legal moves only;
-* all rows of the last block, or only those that the two heads read.
+* all rows of the last block, or only those that the two heads read;
+* attention by torch, or by :mod:`armies.product_attention`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from torch.nn import functional as F  # noqa: N812 (its usual name)
 
 from armies.engine import HISTORY_PLANES, PIECE_PLANES, PLANES, SUMMARY
 from armies.presets import NetworkConfig
+from armies.product_attention import ProductAttention
 from armies.variants import Variant, action_cells
 
 LANES = 16  # numbers in a vector; T is a multiple of it
@@ -51,25 +53,40 @@ class Block(nn.Module):
         self.expand = nn.Linear(C, config.feed_forward * C, bias=False)
         self.contract = nn.Linear(config.feed_forward * C, C, bias=False)
 
-    def forward(self, x: Tensor, rows: Tensor | None = None) -> Tensor:
-        """[B, T, C] -> [B, T, C]; with ``rows`` (int64 [B, R]) only those rows of the result: [B, R, C]."""
-        B, _, C = x.shape
+    def forward(self, x: Tensor, rows: Tensor | None = None, products: bool = False) -> Tensor:
+        """[B, T, C] -> [B, T, C]; with ``rows`` (int64 [B, R]) only those rows of the result: [B, R, C].
+
+        With ``products`` attention is computed by :class:`ProductAttention`, else by torch.
+        """
         normed = self.attention_norm(x)
-        if rows is None:
+        queried = normed
+        if rows is not None:
+            x, queried = take_rows(x, rows), take_rows(normed, rows)
+        x = x + (self._by_products(queried, normed) if products else self._by_torch(queried, normed))
+        return x + self.contract(F.relu(self.expand(self.feed_norm(x)), inplace=True))
+
+    def _by_torch(self, queried: Tensor, normed: Tensor) -> Tensor:
+        """Rows that ask [B, R, C] (``normed`` itself if all do) and all rows [B, T, C] -> attention [B, R, C]."""
+        B, _, C = normed.shape
+        if queried is normed:
             query, key, value = self.query_key_value(normed).chunk(3, dim=-1)
         else:
             for_query, for_key_value = self.query_key_value.weight.split([C, 2 * C])
-            query = F.linear(take_rows(normed, rows), for_query)
+            query = F.linear(queried, for_query)
             key, value = F.linear(normed, for_key_value).chunk(2, dim=-1)
-            x = take_rows(x, rows)
-        heads = (self._split(query), self._split(key), self._split(value))
-        attended = F.scaled_dot_product_attention(*heads)  # [B, heads, R or T, C / heads]
-        x = x + self.output(attended.transpose(1, 2).reshape(B, -1, C))
-        return x + self.contract(F.relu(self.expand(self.feed_norm(x))))
+        heads = (x.unflatten(-1, (self.heads, -1)).transpose(1, 2) for x in (query, key, value))
+        attended = F.scaled_dot_product_attention(*heads)  # [B, heads, R, C / heads]
+        return self.output(attended.transpose(1, 2).reshape(B, -1, C))
 
-    def _split(self, x: Tensor) -> Tensor:
-        """[B, T, C] -> [B, heads, T, C / heads]"""
-        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+    def _by_products(self, queried: Tensor, normed: Tensor) -> Tensor:
+        """The same function. Channels come before rows, so that heads are split and joined without a copy."""
+        B, R, C = queried.shape
+        query, key, value = (
+            torch.bmm(weight.expand(B, C, C), rows.transpose(1, 2)).view(B * self.heads, C // self.heads, -1)
+            for weight, rows in zip(self.query_key_value.weight.split(C), (queried, normed, normed), strict=True)
+        )
+        attended = ProductAttention.apply(query, key, value).view(B, C, R)
+        return torch.bmm(attended.transpose(1, 2), self.output.weight.T.expand(B, C, C))
 
 
 class MoveNetwork(nn.Module):
@@ -142,10 +159,13 @@ class MoveNetwork(nn.Module):
         registers = self.registers.expand(len(cells), -1, -1)
         return torch.cat([value[:, None], cells + self.positions, registers], dim=1)
 
-    def all_actions(self, tokens: Tensor) -> tuple[Tensor, Tensor]:
-        """Tokens [B, T, C] -> policy logits [B, A], illegal actions included, and value logits [B, 3]."""
+    def all_actions(self, tokens: Tensor, products: bool = False) -> tuple[Tensor, Tensor]:
+        """Tokens [B, T, C] -> policy logits [B, A], illegal actions included, and value logits [B, 3].
+
+        ``products``: see :meth:`Block.forward`.
+        """
         for block in self.blocks:
-            tokens = block(tokens)
+            tokens = block(tokens, products=products)
         tokens = self.final_norm(tokens)
         scores = self.query(tokens) @ self.key(tokens).transpose(1, 2)  # [B, T, T]
         logits = scores.flatten(1).index_select(1, self.pair) / math.sqrt(tokens.shape[-1])
@@ -156,30 +176,34 @@ class MoveNetwork(nn.Module):
         index = actions.clamp(min=0)
         return LegalMoves(self.source_token[index], self.target_token[index], actions >= 0)
 
-    def legal_actions(self, tokens: Tensor, moves: LegalMoves, only_rows: bool) -> tuple[Tensor, Tensor]:
+    def legal_actions(
+        self, tokens: Tensor, moves: LegalMoves, only_rows: bool, products: bool = False
+    ) -> tuple[Tensor, Tensor]:
         """Tokens [B, T, C] -> policy logits [B, L], -inf on padding, and value logits [B, 3].
 
-        With ``only_rows`` the last block computes only the rows that are read afterwards.
+        With ``only_rows`` the last block computes only the rows that are read afterwards. ``products``: see
+        :meth:`Block.forward`.
         """
         *first, last = self.blocks
         for block in first:
-            tokens = block(tokens)
+            tokens = block(tokens, products=products)
         sources, targets = moves.sources, moves.targets
+        rows = None
         if only_rows:
             rows, position = needed_rows(moves, tokens.shape[1])
-            tokens = last(tokens, rows)
             sources, targets = position.gather(1, sources), position.gather(1, targets)
-        else:
-            tokens = last(tokens)
-        tokens = self.final_norm(tokens)
-        query, key = take_rows(self.query(tokens), sources), take_rows(self.key(tokens), targets)  # [B, L, C]
-        logits = (query * key).sum(-1) / math.sqrt(tokens.shape[-1])
+        tokens = self.final_norm(last(tokens, rows, products))
+        R = tokens.shape[1]
+        scores = self.query(tokens) @ self.key(tokens).transpose(1, 2)  # [B, R, R]
+        logits = scores.flatten(1).gather(1, sources * R + targets) / math.sqrt(tokens.shape[-1])
         return logits.masked_fill(~moves.valid, -math.inf), self.value(tokens[:, 0])
 
 
 def take_rows(x: Tensor, rows: Tensor) -> Tensor:
     """x [B, T, C], rows int64 [B, R] -> [B, R, C]"""
-    return x.gather(1, rows[:, :, None].expand(-1, -1, x.shape[-1]))
+    B, T, C = x.shape
+    flat = rows + T * torch.arange(B, device=rows.device)[:, None]
+    return x.flatten(0, 1).index_select(0, flat.flatten()).view(B, -1, C)
 
 
 def needed_rows(moves: LegalMoves, T: int) -> tuple[Tensor, Tensor]:

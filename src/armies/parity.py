@@ -35,6 +35,7 @@ ARMS = (
     "flash+fp32+legal",
     "flash+fp32+legal+table",
     "flash+fp32+legal+table+rows",
+    "flash+fp32+legal+table+rows+products",
     "fast",
     "fused",
 )
@@ -110,7 +111,7 @@ def parity(
     }
     if device.type == "cpu":
         networks["fused"] = FusedNetwork(trainer.network)
-    totals = {(path.name, name): _Errors() for path in paths for name in _TENSORS}
+    totals = {(path.name, name): Errors() for path in paths for name in _TENSORS}
     rows = 0
     for _ in range(batches):
         trainer.collector.collect(trainer.collecting_network(), PLIES_BETWEEN, trainer.setups)
@@ -145,7 +146,7 @@ def parity(
 _TENSORS = ("policy logits", "value logits")
 
 
-class _Errors:
+class Errors:
     """Running sums over batches; numbers that are not finite are counted, and left out of the sums."""
 
     def __init__(self) -> None:

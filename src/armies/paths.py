@@ -27,6 +27,7 @@ STEPS = {
     "legal": "policy head, sampling and loss on the legal moves only",
     "table": "cells enter by a table look-up of their code instead of a product with their planes",
     "rows": "the last block computes the value token, legal sources and legal targets only (needs legal)",
+    "products": "attention in fp32 on a CPU as products of matrices and exp2 (see ``product_attention``)",
     "lean": "advantages are filtered first; the old policy is kept from a collection in fp32 on lists, else "
     "recomputed for kept transitions only",
 }
@@ -52,6 +53,10 @@ class CollectPath:
     def collection_dtype(self, device: str) -> str:
         """Number format of the network while it collects on a kind of device ("cpu", "cuda")."""
         return "float32" if "fp32" in self.steps and device == "cpu" else "bfloat16"
+
+    def product_attention(self, device: str, dtype: str) -> bool:
+        """Whether a network of a number format ("float32") on a kind of device computes attention by products."""
+        return "products" in self.steps and device == "cpu" and dtype != "bfloat16"
 
     def keeps_policy(self, device: str) -> bool:
         """Whether the update takes the old policy from the collection instead of computing it again."""

@@ -27,9 +27,10 @@ def forward(
     if isinstance(network, FusedNetwork):
         return network(*observation, legal)
     tokens = network.embed_codes(*observation) if path.table else network.embed_planes(*observation)
+    products = path.product_attention(tokens.device.type, str(tokens.dtype).removeprefix("torch."))
     if path.legal:
-        return network.legal_actions(tokens, network.legal_moves(legal), path.rows)
-    return network.all_actions(tokens)
+        return network.legal_actions(tokens, network.legal_moves(legal), path.rows, products)
+    return network.all_actions(tokens, products)
 
 
 def is_legal(legal: Tensor) -> Tensor:

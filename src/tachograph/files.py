@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
@@ -16,6 +17,7 @@ from typing import Any
 from tachograph.errors import TachographError
 
 MAX_JSON_BYTES = 64 * 1024 * 1024
+PARTIAL = re.compile(r"\..+\.[a-z0-9_]{8}\.part")  # the names that appearing() gives
 PLAIN_PATH = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")  # relative, without escapes
 
 
@@ -76,19 +78,60 @@ def read_json(path: Path) -> Any:
 
 @contextlib.contextmanager
 def appearing(path: Path) -> Iterator[Path]:
-    """Give a temporary path beside ``path``; when the block succeeds it is synced and renamed to ``path``."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    os.close(handle)
+    """Give a temporary path beside ``path``; when the block succeeds it is synced and renamed to ``path``.
+
+    The temporary file is locked meanwhile, so that :func:`remove_partial` knows the living from the dead.
+    Raises TachographError if the file cannot be written, as on a full disk; ``path`` is then as it was.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    except OSError as error:
+        raise TachographError(f"{path}: cannot be written: {error.strerror}") from error
     temporary = Path(name)
     try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
         yield temporary
-        with temporary.open("rb+") as stream:
-            os.fsync(stream.fileno())
+        os.fsync(handle)
         temporary.chmod(0o644)
         temporary.replace(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise TachographError(f"{path}: cannot be written: {error.strerror}") from error
     finally:
         temporary.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def sync_folder(folder: Path) -> None:
+    """Put the names in ``folder`` on disk: a renamed file has its new name after a power cut too."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def unlocked(path: Path) -> bool:
+    """Whether no process has locked this file or folder."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def remove_partial(folder: Path) -> None:
+    """Remove what a killed program has left of :func:`appearing` anywhere below ``folder``."""
+    for path in folder.rglob(".*.part"):
+        if PARTIAL.fullmatch(path.name) and path.is_file() and unlocked(path):
+            path.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:

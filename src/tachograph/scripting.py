@@ -52,9 +52,16 @@ def configuration() -> Configuration:
 
 
 def run_program(main: Callable[[], None]) -> None:
-    """Call ``main``; a :class:`TachographError` becomes one line on standard error and its exit code."""
+    """Call ``main``; a :class:`TachographError` becomes one line on standard error and its exit code.
+
+    So does what the operating system refuses, such as a byte more on a full disk.
+    """
     try:
         main()
     except TachographError as error:
         print(f"tachograph: error: {error}", file=sys.stderr, flush=True)
         sys.exit(error.exit_code)
+    except OSError as error:
+        place = error.filename or "a file"
+        print(f"tachograph: error: {place}: {error.strerror or error}", file=sys.stderr, flush=True)
+        sys.exit(2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -10,7 +11,7 @@ from typing import Protocol
 import numpy as np
 from slow_twin import NAMES, Board, Move, Piece, SlowGame, Square
 
-from armies.engine import Games
+from armies.engine import PLANE_NAMES, Games
 from armies.kernels_step import find_legal_moves
 from armies.variants import FLAG, SCOUT, Variant
 
@@ -24,6 +25,7 @@ class Example:
     """One ``[[example]]``; the fields are those of ``rules/README.md``."""
 
     source: str
+    rule: str  # one of rules_met.RULES
     name: str
     board: str
     to_move: int = 0
@@ -81,15 +83,35 @@ class Table(Protocol):
         """Name, side and whether it is revealed."""
 
 
+def twin_at(example: Example) -> SlowGame:
+    """The slow twin at the drawn position."""
+    size, lakes, pieces = read_board(example.board)
+    game = SlowGame(Board(size, frozenset(lakes), {}, 1), [[], []], example.battleless_limit, example.ply_cap)
+    game.pieces = pieces
+    game.side = example.to_move
+    return game
+
+
+def engine_at(example: Example) -> Games:
+    """The engine with one game at the drawn position."""
+    size, lakes, pieces = read_board(example.board)
+    army = ((SCOUT, size - 1), (FLAG, 1))  # leaves room for the moves of any drawing
+    variant = Variant("drawn", size, tuple(lakes), army, 1, 1, 1)
+    games = Games(variant, 1, 0, example.battleless_limit, example.ply_cap)
+    games.state.boards[0] = games.rules.empty_board
+    for (row, column), piece in pieces.items():
+        byte = NAMES.index(piece.name) | piece.side << 4 | piece.revealed << 5
+        games.state.boards[0, row * size + column] = byte
+    games.state.acting[0] = example.to_move
+    find_legal_moves(games.rules, games.state, 0)
+    return games
+
+
 class TwinTable:
     """The slow twin at a drawn position."""
 
     def __init__(self, example: Example) -> None:
-        size, lakes, pieces = read_board(example.board)
-        board = Board(size, frozenset(lakes), {}, 1)
-        self.game = SlowGame(board, [[], []], example.battleless_limit, example.ply_cap)
-        self.game.pieces = pieces
-        self.game.side = example.to_move
+        self.game = twin_at(example)
 
     def legal_moves(self) -> set[Move]:
         return self.game.legal_moves()
@@ -101,6 +123,22 @@ class TwinTable:
     def pieces(self) -> dict[Square, tuple[str, int, bool]]:
         return {square: (p.name, p.side, p.revealed) for square, p in self.game.pieces.items()}
 
+    def seen(self) -> dict[Square, tuple[str, int, bool]]:
+        return pieces_seen(self.game.observation(), self.game.side, self.game.turned)
+
+
+def pieces_seen(
+    observation: set[tuple[str, Square]], side: int, turned: Callable[[Square, int], Square]
+) -> dict[Square, tuple[str, int, bool]]:
+    """The pieces in an observation: (name of a plane, square in the mover's view) pairs."""
+    found = {}
+    for plane, square in observation:
+        whose, _, name = plane.partition(" ")
+        if whose in ("own", "enemy") and name not in ("moved", "revealed"):
+            revealed = ("own revealed", square) in observation if whose == "own" else name != "hidden"
+            found[turned(square, side)] = (name, side if whose == "own" else 1 - side, revealed)
+    return found
+
 
 class EngineTable:
     """The engine at a drawn position; squares and actions are converted here, by the documents alone."""
@@ -108,23 +146,17 @@ class EngineTable:
     ENDINGS = (None, "flag captured", "no legal moves", "battleless limit", "ply cap")
 
     def __init__(self, example: Example) -> None:
-        self.size, lakes, pieces = read_board(example.board)
-        army = ((SCOUT, self.size - 1), (FLAG, 1))  # leaves room for the moves of any drawing
-        variant = Variant("drawn", self.size, tuple(lakes), army, 1, 1, 1)
-        self.games = Games(variant, 1, 0, example.battleless_limit, example.ply_cap)
-        state = self.games.state
-        state.boards[0] = self.games.rules.empty_board
-        for (row, column), piece in pieces.items():
-            byte = NAMES.index(piece.name) | piece.side << 4 | piece.revealed << 5
-            state.boards[0, row * self.size + column] = byte
-        state.acting[0] = example.to_move
-        find_legal_moves(self.games.rules, state, 0)
+        self.games = engine_at(example)
+        self.size = self.games.variant.size
 
     def square(self, cell: int) -> Square:
         """A cell of the mover's view as a square of side 0's."""
-        if self.games.acting[0] == 1:
-            cell = self.size**2 - 1 - cell
-        return cell // self.size, cell % self.size
+        return self.turned(divmod(cell, self.size), int(self.games.acting[0]))
+
+    def turned(self, square: Square, side: int) -> Square:
+        """The square as ``side`` counts it, or back again."""
+        row, column = square
+        return square if side == 0 else (self.size - 1 - row, self.size - 1 - column)
 
     def moves(self) -> dict[Move, int]:
         """Legal moves and their actions."""
@@ -152,6 +184,11 @@ class EngineTable:
                 name = NAMES[byte & 15]
                 found[divmod(cell, self.size)] = (name, byte >> 4 & 1, bool(byte & 32))
         return found
+
+    def seen(self) -> dict[Square, tuple[str, int, bool]]:
+        planes = np.argwhere(self.games.observe()[0]).tolist()
+        observation = {(PLANE_NAMES[plane], divmod(cell, self.size)) for plane, cell in planes}
+        return pieces_seen(observation, int(self.games.acting[0]), self.turned)
 
 
 def play_example(example: Example, table: Table) -> None:

@@ -135,8 +135,8 @@ class SlowGame:
         worn = last_three[0].borders & last_three[1].borders & last_three[2].borders
         return bool(worn & self.borders(source, target))
 
-    def legal_moves(self) -> set[Move]:
-        """All legal moves of the side to move; squares in the view of side 0."""
+    def reachable_moves(self) -> set[Move]:
+        """All moves of the side to move but for the two-square rule; squares in the view of side 0."""
         moves = set()
         for source, piece in self.pieces.items():
             if piece.side != self.side or piece.name in ("bomb", "flag"):
@@ -152,11 +152,14 @@ class SlowGame:
                     other = self.pieces.get(target)
                     if other is not None and other.side == self.side:
                         break
-                    if not self.breaks_two_square_rule(source, target):
-                        moves.add((source, target))
+                    moves.add((source, target))
                     if other is not None or piece.name != "scout":
                         break
         return moves
+
+    def legal_moves(self) -> set[Move]:
+        """All legal moves of the side to move; squares in the view of side 0."""
+        return {move for move in self.reachable_moves() if not self.breaks_two_square_rule(*move)}
 
     def attack(self, attacker: Piece, defender: Piece) -> str:
         """Who stays: "attacker", "defender" or "nobody"."""

@@ -1,6 +1,7 @@
 """The compiled forward pass against the network it was copied from."""
 
 import copy
+import math
 import os
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from numba import config
 
 from armies.engine import Games
 from armies.fused import FusedNetwork
-from armies.kernels_network import exponential
+from armies.kernels_network import BOUND, attend, largest_magnitude, power_of_two
 from armies.network import MoveNetwork
 from armies.parity import evaluate, freeze
 from armies.paths import path_named
@@ -48,13 +49,39 @@ def test_fused_network_is_the_network(name, network_config):
         assert torch.isfinite(ours).all()
 
 
-def test_exponential_is_exp():
-    """Within 3e-7 of exp over its whole range, exactly 1 at 0, and the smallest value below it."""
-    x = np.linspace(-87, 0, 20_001).astype(np.float32)
-    found = np.array([exponential(value) for value in x], np.float64)
-    assert np.abs(found / np.exp(x.astype(np.float64)) - 1).max() < 3e-7
-    assert exponential(np.float32(0)) == 1
-    assert exponential(np.float32(-1000)) == exponential(np.float32(-87))
+def test_power_of_two_is_exp2():
+    """Within 2e-7 of 2^x over its whole range, and exact at whole numbers."""
+    x = np.linspace(-126, 127, 20_001).astype(np.float32)
+    found = np.array([power_of_two(value) for value in x], np.float64)
+    assert np.abs(found / np.exp2(x.astype(np.float64)) - 1).max() < 2e-7
+    assert [power_of_two(np.float32(n)) for n in (-126, -1, 0, 5, 127)] == [2.0**n for n in (-126, -1, 0, 5, 127)]
+    assert np.isnan(power_of_two(np.float32(np.nan)))
+
+
+def test_largest_magnitude_is_that_of_the_largest_number():
+    """Signs do not count; one NaN is enough for NaN."""
+    x = np.array([[0.5, -3.25], [2.0, 0.0]], np.float32)
+    assert largest_magnitude(x) == 3.25
+    assert largest_magnitude(np.zeros((2, 2), np.float32)) == 0
+    x[1, 1] = np.nan
+    assert np.isnan(largest_magnitude(x))
+
+
+@pytest.mark.parametrize("size", [1.0, 40.0])
+def test_attention_with_small_and_huge_scores(size):
+    """Heads' outputs equal torch's in float64, with and without the search for the largest score."""
+    heads, D, R, T = 3, 4, 16, 32
+    torch.manual_seed(1)
+    query, key, value = (size * torch.randn(heads, D, n) for n in (R, T, T))
+    scaled = query * (math.log2(math.e) / math.sqrt(D))
+    assert (D * scaled.abs().max() * key.abs().max() < BOUND) == (size == 1.0)
+    ones = torch.ones(heads, 1, T)
+    out = np.empty((heads * D, R), np.float32)
+    arrays = (x.flatten(0, 1).numpy() for x in (scaled, key, torch.cat([value, ones], 1)))
+    attend(*arrays, heads, out)
+    rows = (x.double().transpose(1, 2) for x in (query, key, value))
+    exact = torch.nn.functional.scaled_dot_product_attention(*rows).transpose(1, 2)
+    assert torch.allclose(torch.from_numpy(out).double().view(heads, D, R), exact, rtol=0, atol=2e-4 * size**2 / 40)
 
 
 def test_not_a_number_is_not_hidden():

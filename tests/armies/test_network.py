@@ -26,7 +26,7 @@ def batch_and_network(variant, plies=25, count=7):
 
 
 @pytest.mark.parametrize("name", ["classic", "octa", "quad"])
-@pytest.mark.parametrize("path", ["flash", "legal", "table", "legal+rows", "fast"])
+@pytest.mark.parametrize("path", ["flash", "legal", "table", "legal+rows", "products", "fast"])
 def test_paths_are_one_function(name, path):
     """In float64 every step of the fast path gives the reference's logits and values to 1e-10."""
     batch, network = batch_and_network(VARIANTS[name])
@@ -115,4 +115,4 @@ def test_hidden_input_reaches_no_output():
 
 def test_every_step_of_the_fast_path_is_tested_above():
     """A step added to STEPS must be added to the comparison, unless it does not change the forward pass."""
-    assert set(STEPS) == {"flash", "legal", "table", "rows"} | {"fp32", "lean"}
+    assert set(STEPS) == {"flash", "legal", "table", "rows", "products"} | {"fp32", "lean"}

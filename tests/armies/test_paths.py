@@ -15,7 +15,7 @@ def test_fast_is_every_step_and_reference_none():
     fast, reference = path_named("fast"), path_named("reference")
     assert fast.steps == set(STEPS)
     assert (fast.attention, fast.collection_dtype("cpu")) == ("flash", "float32")
-    assert all((fast.legal, fast.table, fast.rows, fast.lean))
+    assert all((fast.legal, fast.table, fast.rows, fast.lean, fast.product_attention("cpu", "float32")))
     assert (reference.attention, reference.collection_dtype("cpu")) == ("math", "bfloat16")
     assert not reference.legal
     assert not any((reference.table, reference.rows, reference.lean, reference.plain))
@@ -28,6 +28,7 @@ def test_gpus_collect_in_bf16_and_update_without_flash():
     assert (fast.update_attention("cuda"), fast.update_attention("cpu")) == ("efficient", "flash")
     assert path_named("reference").update_attention("cuda") == "math"
     assert (fast.keeps_policy("cuda"), fast.keeps_policy("cpu")) == (False, True)
+    assert not fast.product_attention("cuda", "float32")
 
 
 def test_steps_can_be_chosen_one_by_one():

@@ -7,10 +7,14 @@ import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import pytest
+
+from tachograph.errors import LeaseUnavailableError
 from tachograph.host.device import Device
+from tachograph.lease.acquire import acquire
 
 SOURCE = Path(__file__).parents[2] / "src"
 CPU = Device("cpu", "cpu", "cpu-0", "the test's processor")
@@ -116,3 +120,19 @@ def _works(command: list[str]) -> bool:
         return subprocess.run(command, capture_output=True, timeout=20, check=False).returncode == 0
     except OSError:
         return False
+
+
+HOLD = """
+lease = acquire(CPU, Path(sys.argv[1]), study="stars", run="fast-seed1", max_wait_s=20, max_hold_s=60)
+tell("held", lease.token)
+sys.stdin.read()
+lease.release()
+"""
+
+
+def refusal(folder: Path, max_wait_s: float = 0.0, say: Callable[[str], None] = lambda sentence: None) -> str:
+    """The sentence with which an acquisition is refused for want of the device."""
+    with pytest.raises(LeaseUnavailableError) as caught:
+        acquire(CPU, folder, max_wait_s=max_wait_s, max_hold_s=60, say=say)
+    assert caught.value.exit_code == 75
+    return str(caught.value)

@@ -73,7 +73,19 @@ def test_target_that_is_not_planned(project, target, words):
     assert done.returncode != 0
     for word in words:
         assert word in done.stdout
+    assert "Traceback" not in done.stdout
     assert project.trained() == []
+
+
+def test_registration_id_of_another_study_is_refused(project):
+    """Two studies under one id could not be told apart: both files are named, also where one is not configured."""
+    other = project.path / "config/studies/copy.toml"
+    other.write_text((project.path / STUDY).read_text().replace('name = "toy"', 'name = "copy"'))
+    done = project.snakemake("-n")
+    assert done.returncode != 0
+    sentence = next(line for line in done.stdout.splitlines() if "registration.id" in line)
+    for word in (STUDY, "config/studies/copy.toml", "expected an id of its own"):
+        assert word in sentence
 
 
 @pytest.mark.parametrize(

@@ -111,6 +111,19 @@ def test_forced_target_runs_that_seed_alone(executed):
     assert '"attempt": 2' in executed.results("runs/fast/seed1/run.json").read_text()
 
 
+@pytest.mark.parametrize("options", [[], ["-f"]])
+def test_single_target_is_made_while_an_edit_is_registered(executed, options):
+    """A missing or forced run is made in the same call that puts an edit of its study on record."""
+    target = "results/toy/runs/fast/seed1/history.jsonl"
+    if not options:
+        assert executed.tachograph("discard", "toy", "fast", "1", "--reason", "a trial").returncode == 0
+    executed.edit("config/studies/toy.toml", "threads = 1", "threads = 1\nmax_hold_minutes = 20")
+    done = executed.snakemake(target, *options, "-c2")
+    assert done.returncode == 0, done.stdout
+    assert executed.trained() == [*RUNS, "fast 1 6"]
+    assert executed.results("runs/fast/seed1/history.jsonl").exists()
+
+
 def test_deleted_plan_trains_nothing(executed):
     """The plan files can be made again from the study; the runs are still there."""
     shutil.rmtree(executed.results("plan"))

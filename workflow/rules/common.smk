@@ -16,6 +16,7 @@ ENVIRONMENT = str(Path(workflow.basedir) / "envs" / "tachograph.yaml")
 
 try:
     CONFIGURATION, STUDIES = opening.open_studies(config, ROOT, sys.argv[1:])
+    opening.refuse_unplanned(STUDIES, sys.argv[1:])  # Snakemake knows its targets only later
 except TachographError as error:
     raise WorkflowError(str(error))
 
@@ -62,6 +63,23 @@ def planned(role, wildcards):
 def plan_file(role):
     """Input function: the plan of a run, in a file named by all that determines the run."""
     return lambda wildcards: f"results/{wildcards.study}/{planned(role, wildcards).plan_file}"
+
+
+def waits_for(role, *files):
+    """Input function: files that a run needs to be there. Their times matter to a run that is still to be made only.
+
+    While an input is being renewed Snakemake (9.27.1) passes over a job that has it as ancient(), even where the
+    output of the job is missing or forced; so it is ancient() for nothing but a run that is there.
+    """
+
+    def inputs(wildcards):
+        one = STUDIES[wildcards.study]
+        run = planned(role, wildcards)
+        there = all((one.folder.path / name).exists() for name in (run.target, run.run_file))
+        paths = [one.registered_file if name == "registered" else str(one.folder.path / name) for name in files]
+        return [ancient(path) for path in paths] if there and not forced_targets() else paths
+
+    return inputs
 
 
 def priority(role):
@@ -112,8 +130,9 @@ def begin_session():
     """Before the first job: caps, devices, lock folders, and nobody else at work on these studies."""
     from tachograph.study import session
 
+    outputs = {str(path) for job in workflow.dag.needrun_jobs() for path in job.output}
     try:
-        session.begin(STUDIES.values(), CONFIGURATION, workflow.global_resources, forced_targets())
+        session.begin(STUDIES.values(), CONFIGURATION, workflow.global_resources, forced_targets(), outputs)
     except TachographError as error:
         raise WorkflowError(str(error))
 

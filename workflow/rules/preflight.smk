@@ -7,8 +7,7 @@
 rule parity:
     input:
         plan=plan_file("parity"),
-        registered=ancient(registered),
-        machine=ancient("results/{study}/machine.json"),
+        ready=waits_for("parity", "registered", "machine.json"),
     output:
         result="results/{study}/parity.json",
         run="results/{study}/parity.run.json",
@@ -29,8 +28,7 @@ rule parity:
 rule smoke:
     input:
         plan=plan_file("preflight"),
-        registered=ancient(registered),
-        machine=ancient("results/{study}/machine.json"),
+        ready=waits_for("preflight", "registered", "machine.json"),
     output:
         history="results/{study}/preflight/{arm}/seed{seed}/history.jsonl",
         run="results/{study}/preflight/{arm}/seed{seed}/run.json",

@@ -1,14 +1,14 @@
 """The timed runs of a study, each under the lease of its device.
 
 All of them wait for the same gate and for nothing else, so they become ready at the same moment and their
-priorities fix the registered order.
+priorities fix the registered order. Candidates come last, so that they disturb no block.
 """
 
 
 rule baseline:
     input:
         plan=plan_file("baseline"),
-        ready=ancient("results/{study}/preflight.json"),
+        ready=waits_for("baseline", "preflight.json"),
     output:
         history="results/{study}/baseline/seed{seed}/history.jsonl",
         run="results/{study}/baseline/seed{seed}/run.json",
@@ -29,7 +29,7 @@ rule baseline:
 rule burn_in:
     input:
         plan=plan_file("burnin"),
-        ready=ancient("results/{study}/preflight.json"),
+        ready=waits_for("burnin", "preflight.json"),
     output:
         history="results/{study}/burnin/seed{seed}/history.jsonl",
         run="results/{study}/burnin/seed{seed}/run.json",
@@ -50,7 +50,7 @@ rule burn_in:
 rule train:
     input:
         plan=plan_file("run"),
-        ready=ancient("results/{study}/preflight.json"),
+        ready=waits_for("run", "preflight.json"),
     output:
         history="results/{study}/runs/{arm}/seed{seed}/history.jsonl",
         run="results/{study}/runs/{arm}/seed{seed}/run.json",
@@ -71,7 +71,7 @@ rule train:
 rule repeat_reference:
     input:
         plan=plan_file("aa"),
-        ready=ancient("results/{study}/preflight.json"),
+        ready=waits_for("aa", "preflight.json"),
     output:
         history="results/{study}/aa/seed{seed}/history.jsonl",
         run="results/{study}/aa/seed{seed}/run.json",
@@ -92,7 +92,7 @@ rule repeat_reference:
 rule profile:
     input:
         plan=plan_file("profile"),
-        ready=ancient("results/{study}/preflight.json"),
+        ready=waits_for("profile", "preflight.json"),
     output:
         result="results/{study}/profiles/{arm}.json",
         run="results/{study}/profiles/{arm}.run.json",
@@ -107,4 +107,25 @@ rule profile:
         host=100,
     shell:
         "python workflow/scripts/run.py --plan {input.plan:q} --rule profile"
+        " --threads {threads} --gpu {resources.gpu} --log {log:q}"
+
+
+rule candidate:
+    input:
+        plan=plan_file("candidate"),
+        ready=ancient("results/{study}/preflight.json"),
+    output:
+        result="results/{study}/candidates/{arm}.json",
+        run="results/{study}/candidates/{arm}.run.json",
+    log:
+        "results/{study}/logs/candidate-{arm}.log",
+    priority: priority("candidate")
+    conda:
+        ENVIRONMENT
+    threads: threads_of
+    resources:
+        gpu=1,
+        host=100,
+    shell:
+        "python workflow/scripts/run.py --plan {input.plan:q} --rule candidate"
         " --threads {threads} --gpu {resources.gpu} --log {log:q}"

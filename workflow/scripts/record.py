@@ -19,7 +19,7 @@ def main() -> None:
     parser.add_argument("--out", required=True, type=Path)
     arguments = parser.parse_args()
     folder = StudyFolder(RESULTS / arguments.study)
-    written = write_record(folder, Path(__file__).parent)
+    written = write_record(folder, Path(__file__).resolve().parents[2])
     write_text(arguments.out, f"{written.manifest_sha256}  record/{MANIFEST}\n")
     write_status(folder)
     how = "is as it was" if written.kept else "is written"

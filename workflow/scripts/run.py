@@ -4,6 +4,7 @@ A run that already counts is published again without touching the device; --forc
 """
 
 import argparse
+import contextlib
 from pathlib import Path
 
 from tachograph.errors import TachographError
@@ -40,10 +41,11 @@ def main() -> None:
 
     def say(sentence: str) -> None:
         say_on_terminal(sentence)
-        if arguments.log:
-            arguments.log.parent.mkdir(parents=True, exist_ok=True)
-            with arguments.log.open("a", encoding="utf-8") as log:
-                log.write(sentence + "\n")
+        with contextlib.suppress(OSError):  # a full disk does not end a run whose trainer may still have its place
+            if arguments.log:
+                arguments.log.parent.mkdir(parents=True, exist_ok=True)
+                with arguments.log.open("a", encoding="utf-8") as log:
+                    log.write(sentence + "\n")
 
     forced = arguments.force or is_forced(planned, folder, arguments.rule)
     try:

@@ -8,6 +8,7 @@ from typing import Any
 from tachograph.analysis.sealed import Sealed
 from tachograph.evidence.order import Started, compare_order
 from tachograph.execution.cellfile import MEASURED
+from tachograph.execution.turns import BASE, CANDIDATE, turn_folder
 from tachograph.study.planning import PlannedRun
 
 PAUSE_SECONDS = 60.0  # a longer gap between two runs is somebody's pause, not the workflow's own time
@@ -22,16 +23,23 @@ def commands(sealed: Sealed) -> list[dict[str, Any]]:
         attempt = run.attempt.folder if run else f"attempts/{planned.key}/001"
         out = attempt if planned.trains else f"{attempt}/{planned.target.rsplit('/', 1)[-1]}"
         out = f"{attempt}/{MEASURED}" if planned.role == "cell" else out
-        values = {"{python}": "python", "{out}": out, "{device}": device}
-        found.append(
-            {
-                "run": planned.key,
-                "environment": dict(sorted(planned.environment.items())),
-                "threads": planned.threads,
-                "command": [_fill(part, values) for part in planned.command],
-            }
-        )
+        values = {"{python}": "python", "{device}": device, "{seed}": str(planned.seed)}
+        for one, where in _first_turns(planned, attempt) if planned.in_turn else [(planned, out)]:
+            found.append(
+                {
+                    "run": planned.key,
+                    "environment": dict(sorted(one.environment.items())),
+                    "threads": planned.threads,
+                    "command": [_fill(part, {**values, "{out}": where}) for part in one.command],
+                }
+            )
     return found
+
+
+def _first_turns(planned: PlannedRun, attempt: str) -> list[tuple[PlannedRun, str]]:
+    """The first two of a candidate's runs in turn, the arm's own and the changed one, with their folders."""
+    folders = [f"{attempt}/{turn_folder(turn, side)}" for turn, side in ((1, BASE), (2, CANDIDATE))]
+    return [(planned, folders[0]), (planned.changed(), folders[1])]
 
 
 def _fill(part: str, values: dict[str, str]) -> str:

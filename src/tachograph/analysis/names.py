@@ -28,6 +28,7 @@ def table_names(study: AnyStudy, trainer: Program) -> list[str]:
         "subjects": trainer.history.evaluation is not None and bool(trainer.history.evaluation.subjects),
         "projection": study.projection is not None,
         "ceilings": study.profile is not None or bool(trainer.history.phases),
+        "candidates": bool(study.candidates),
         "decision": study.decision is not None and len(study.arms) > 1,
         "curves": bool(metric_columns(study, trainer)),
         "endings": bool(trainer.history.endings),

@@ -55,6 +55,9 @@ def not_measured(sealed: SealedStudy, sections: dict[str, Any]) -> list[dict[str
     for verdict in sections["curve_verdicts"]:
         if verdict["verdict"] == "NO VERDICT":
             say(f"whether the curves of {verdict['arm']} match", verdict["sentence"])
+    for one in sections.get("candidates", []):
+        if one["measured"] is None:
+            say(f"candidate {one['name']}", one["sentence"])
     for name, what in QUANTITIES["cpu" if kinds <= {"cpu"} else "gpu"].items():
         reason = _unknown(sealed, name)
         if reason:

@@ -35,8 +35,16 @@ class SealedRun:
         return float(self.facts["outcome"]["ended_monotonic"] - self.facts["outcome"]["started_monotonic"])
 
     def content(self) -> Any:
-        """The result as JSON (profile, component, parity, cell)."""
+        """The result as JSON (profile, component, parity, candidate, cell)."""
         return read_json(self.path)
+
+    def evidence(self, name: str) -> Path:
+        """Another file of the attempt, as it was sealed. Raises TachographError if it is not."""
+        place = self.path.parent
+        if not PLAIN_PATH.fullmatch(name) or name not in self.attempt.files:
+            raise TachographError(f"{self.path}: found the file {name!r}, expected one that the ledger has sealed")
+        _check(place / name, self.attempt.files[name])
+        return place / name
 
 
 @dataclass(frozen=True)

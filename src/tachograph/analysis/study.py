@@ -6,6 +6,8 @@ from typing import Any
 
 from tachograph.analysis import conditions, execution, factors, phases, rates, stages, verdicts
 from tachograph.analysis import curves as curve_section
+from tachograph.analysis.candidates import candidates
+from tachograph.analysis.conduct import conduct
 from tachograph.analysis.decision import decision
 from tachograph.analysis.deviations import deviations
 from tachograph.analysis.endings import endings
@@ -73,6 +75,8 @@ def throughput_sections(sealed: SealedStudy) -> dict[str, Any]:
     found["curve_verdicts"] = verdicts.curve_verdicts(sealed)
     found["prediction"] = verdicts.prediction(sealed, found["factors"], runs)
     found["deviations"] = deviations(sealed, runs, found["order"], found["stages"])
+    if sealed.study.candidates:
+        found["candidates"] = candidates(sealed, found["stages"])
     found["not_measured"] = not_measured(sealed, found)
     found["decision"] = decision(sealed, found)
     found["status"] = "complete" if found["counts"]["counted"] == found["counts"]["planned"] else "incomplete"
@@ -92,6 +96,7 @@ def registration(sealed: SealedStudy) -> dict[str, Any]:
     study = sealed.study
     return {
         **registered(sealed),
+        **conduct(sealed),
         "arms": {name: arm.model_dump(mode="json") for name, arm in study.arms.items()},
         "arm_order": [study.design.reference, *sealed.other_arms],
         "design": study.design.model_dump(mode="json"),

@@ -157,6 +157,31 @@ def _ceilings(analysis: Analysis) -> Rows:
     return columns, rows
 
 
+def _candidates(analysis: Analysis) -> Rows:
+    figures = [
+        "part", "unit", "factor", "low", "high", "confidence", "steps", "step_unit", "nonfinite_steps", "parity",
+        "curves",
+    ]  # fmt: skip
+    costs = ["first", "later", "base", "break_even", "unit"]
+    columns = [
+        "candidate", "title", "measure", "against", "verdict", "reason", "minimum_effect", *figures, "pairs",
+        "share_of_step", "factor_of_step", "one_off_first_seconds", "one_off_later_seconds", "one_off_base_seconds",
+        "break_even", "break_even_unit", "sentence", "evidence", "evidence_sha256",
+    ]  # fmt: skip
+    rows = []
+    for one in analysis["candidates"]:
+        measured, evidence = one["measured"] or {}, one["evidence"] or {}
+        whole, once = measured.get("whole") or {}, measured.get("once") or {}
+        rows.append(
+            [one[key] for key in ("name", "title", "measure", "against", "verdict", "reason", "minimum_effect")]
+            + [measured.get(key) for key in figures]
+            + [len(measured.get("pairs", [])), whole.get("share"), whole.get("factor")]
+            + [once.get(key) for key in costs]
+            + [one["sentence"], evidence.get("path"), evidence.get("sha256")]
+        )
+    return columns, rows
+
+
 def _decision(analysis: Analysis) -> Rows:
     columns = ["arm", "decision", "sentence", "speed", "speed_uncapped", "curves", "parity"]
     return columns, [[one[column] for column in columns] for one in analysis["decision"]["arms"]]
@@ -217,6 +242,7 @@ TABLES: dict[str, Callable[[Analysis], Rows]] = {
     "subjects": _subjects,
     "projection": _projection,
     "ceilings": _ceilings,
+    "candidates": _candidates,
     "decision": _decision,
     "curves": _curves,
     "endings": _endings,

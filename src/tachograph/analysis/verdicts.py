@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from tachograph.analysis.curves import curve_of
 from tachograph.analysis.refusal import comparison_refused
 from tachograph.analysis.sealed import SealedStudy
@@ -52,15 +54,19 @@ def _curve_verdict(sealed: SealedStudy, arm: str) -> dict[str, Any]:
     aligned = judged("the curves", lambda: _aligned(sealed, arm, metrics))
     if aligned.result is None:
         return {**found, "verdict": str(CurveVerdict.NO_VERDICT), "sentence": aligned.reason}
-    lines = aligned.result
     rng = generator(current(sealed.registration)["sha256"], f"difference {arm}")
+    return {**found, **judge_lines(sealed, aligned.result, rng)}
+
+
+def judge_lines(sealed: SealedStudy, lines: Curves, rng: np.random.Generator) -> dict[str, Any]:
+    """Verdict and tests on aligned curves, with the registered margins and error rate."""
+    alpha = alpha_of(sealed.study)
     difference = judged("test D", lambda: difference_test(lines, rng, alpha))
     margins = {metric.column: metric.margin for metric in sealed.study.curves}
     windows = default_windows(lines.iteration)
     equivalence = judged("test E", lambda: equivalence_test(lines, margins, windows, alpha))
     judgement = curve_verdict(identical(lines), difference, equivalence, alpha)
     return {
-        **found,
         "verdict": str(judgement.verdict),
         "sentence": judgement.sentence,
         "reference_runs": lines.k,

@@ -43,6 +43,7 @@ def comparison(records: list[ReadRecord]) -> str:
             for name, r in zip(names, records, strict=True)
         ),
         _results(records, names),
+        _candidates(records, names),
         "## What differs",
         _differences(records, names),
         "## Taken together",
@@ -71,6 +72,30 @@ def _results(records: list[ReadRecord], names: list[str]) -> str:
             )  # fmt: skip
     headers = ["", "study", "day", "arm", "factor", "blocks", "speed", "curves", "prediction", "decision"]
     return table(headers, rows, right=(4, 5)) if rows else "None of these studies compares arms."
+
+
+def _candidates(records: list[ReadRecord], names: list[str]) -> str:
+    """What became of each candidate, record by record; nothing is pooled."""
+    found = {
+        name: {one["name"]: one for one in record.content.get("candidates", [])}
+        for name, record in zip(names, records, strict=True)
+    }
+    every = dict.fromkeys(candidate for own in found.values() for candidate in own)
+    if not every:
+        return ""
+    rows = [[text(one), *(_became(found[name].get(one)) for name in names)] for one in every]
+    return "Candidates:\n\n" + table(["candidate", *names], rows)
+
+
+def _became(one: dict[str, Any] | None) -> str:
+    if one is None:
+        return "–"
+    reason = f" ({one['reason']})" if one["reason"] else ""
+    measured = one["measured"] or {}
+    speed = (
+        "" if measured.get("factor") is None else f", {factor(*(measured[key] for key in ('factor', 'low', 'high')))}"
+    )
+    return f"{one['verdict']}{reason}{speed}"
 
 
 def _prediction(one: dict[str, Any], arm: str) -> str:

@@ -19,9 +19,10 @@ from tachograph.study.status import write_status
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subparsers.add_parser("discard", help="take a run out, visibly; the next snakemake makes it again")
     parser.add_argument("study")
-    parser.add_argument("arm")
+    parser.add_argument("arm", help="the arm of the run, or the candidate")
     parser.add_argument("seed", type=int)
-    parser.add_argument("--role", default="run", help="run (default), baseline, burnin, aa, profile, parity, preflight")
+    roles = "run, baseline, burnin, aa, profile, parity, preflight, candidate"
+    parser.add_argument("--role", default="run", help=f"one of {roles} (default: run)")
     parser.add_argument("--reason", required=True)
     parser.set_defaults(function=run)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from tabulate import tabulate
 
-from tachograph.models import Study
+from tachograph.models import Candidate, Study
 from tachograph.scripting import configuration
 from tachograph.study.opening import OpenedStudy, open_study
 from tachograph.study.planning import PlannedRun
@@ -51,12 +51,31 @@ def plan_page(one: OpenedStudy, state: StudyState) -> str:
         "",
         _time_sentence(held, limits),
         "",
-        *(_reach(reach(one.study)) if isinstance(one.study, Study) else []),
+        *([*_candidates(one.study), *_reach(reach(one.study))] if isinstance(one.study, Study) else []),
         "Executing a study runs these commands on this machine:",
         "",
     ]
     lines += [f"    {line}" for line in _commands(one.planned)]
     return "\n".join(lines) + "\n"
+
+
+def _candidates(study: Study) -> list[str]:
+    """What is measured of which idea, and from which factor on it is kept."""
+    if not study.candidates:
+        return []
+    rows = [
+        [name, one.title, study.base_arm(name), _amount(one), f"{study.least_gain(name):.2f}x"]
+        for name, one in study.candidates.items()
+    ]
+    headers = ["candidate", "what it is", "against", "measured by", "worth from"]
+    return ["## Candidates", "", tabulate(rows, headers=headers, tablefmt="github", disable_numparse=True), ""]
+
+
+def _amount(one: Candidate) -> str:
+    if one.measure == "component":
+        return f"{one.steps} batches in {one.pairs} pairs"
+    condition = "" if one.requires is None else f", on {one.requires} only"
+    return f"{one.pairs} pairs of runs of {one.iterations} iterations{condition}"
 
 
 def _reach(found: dict[str, Any]) -> list[str]:
@@ -103,7 +122,8 @@ def _time_sentence(held: float, limits: float) -> str:
 def _commands(planned: list[PlannedRun]) -> list[str]:
     """Each distinct command with the environment of its arm, once."""
     seen: dict[str, None] = {}
-    for run in planned:
+    both = [one for run in planned for one in ([run, run.changed()] if run.in_turn else [run])]
+    for run in both:
         variables = [f"{name}={shlex.quote(value)}" for name, value in sorted(run.environment.items())]
         command = [part if part.startswith("{") else shlex.quote(part) for part in run.command]
         seen[" ".join([*variables, *command])] = None

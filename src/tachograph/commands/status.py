@@ -9,8 +9,10 @@ from tachograph.scripting import configuration
 from tachograph.study.integrity import damaged_files
 from tachograph.study.layout import StudyFolder
 from tachograph.study.opening import RESULTS
+from tachograph.study.pruning import disk_use, in_words
+from tachograph.study.recovery import as_seen_now
 from tachograph.study.registration import current_study, read_registration
-from tachograph.study.state import read_state
+from tachograph.study.state import StudyState, read_state
 from tachograph.study.status import status_page
 
 
@@ -30,8 +32,19 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"Study `{name}` was never executed here; `tachograph plan {name}` shows what it would do.\n")
             continue
         study, _, planned = current_study(registration)
-        state = read_state(folder)
+        state = as_seen_now(read_state(folder))
         print(status_page(study.title, folder, planned, state))
+        print(_disk(folder, state))
         for path, wrong, way_on in damaged_files(folder, state):
             print(f"**Damaged**: {path}: {wrong}; the way on: {way_on}\n")
     return 0
+
+
+def _disk(folder: StudyFolder, state: StudyState) -> str:
+    """What the study takes on disk, and what was pruned of it."""
+    parts = ", ".join(f"{name} {in_words(size)}" for name, size in disk_use(folder).items())
+    lines = [f"On disk: {parts}."]
+    attempts = [attempt for tries in state.attempts.values() for attempt in tries]
+    for one in attempts:
+        lines += [f"* {one.folder}/{name}: {in_words(gone.bytes)}, {gone.words}" for name, gone in one.pruned.items()]
+    return "\n".join([*lines, ""])

@@ -35,6 +35,13 @@ def rank(shares: Mapping[str, float]) -> list[Ceiling]:
     return sorted(rows, key=lambda row: -row.share)
 
 
+def whole(share: float, factor: float) -> float:
+    """The factor of the whole where a part of this ``share`` becomes ``factor`` times as fast: 1 / (1 - s + s / f)."""
+    if not 0 <= share <= 1 or not factor > 0:
+        raise ValueError(f"a share lies between 0 and 1 and a factor above 0, found {share} and {factor}")
+    return 1 / (1 - share + share / factor)
+
+
 @dataclass(frozen=True)
 class AmdahlCheck:
     """The factor of the whole predicted from its parts against the measured one; flagged over 5 %."""

@@ -52,6 +52,15 @@ class Decision(StrEnum):
     HOLD = "HOLD"
 
 
+class CandidateVerdict(StrEnum):
+    """What became of a candidate."""
+
+    KEPT = "KEPT"
+    REJECTED = "REJECTED"
+    NOT_RUN = "NOT RUN"  # this device cannot run it, so nothing is said about it
+    NO_VERDICT = "NO VERDICT"
+
+
 class Reason(StrEnum):
     """Why a candidate was rejected."""
 

@@ -13,12 +13,13 @@ from typing import Any
 
 from tachograph import __version__
 from tachograph.errors import TachographError
-from tachograph.execution.cellfile import MEASURED, cell_file
-from tachograph.execution.environment import recorded, run_environment
+from tachograph.execution.cellfile import KEPT, MEASURED, cell_file
+from tachograph.execution.environment import recorded, redacted, run_environment
 from tachograph.execution.judging import Judgement, judge
 from tachograph.execution.outcome import not_started
 from tachograph.execution.progress import Progress
 from tachograph.execution.supervise import Outcome, supervise
+from tachograph.execution.turns import BASE, histories, make_turns, turn_folder
 from tachograph.files import sha256_file, write_json
 from tachograph.host.machine import installed_packages
 from tachograph.host.sampler import HostSampler
@@ -30,6 +31,7 @@ from tachograph.study.gitstate import git_state
 from tachograph.study.layout import StudyFolder
 from tachograph.study.ledger import Ledger
 from tachograph.study.planning import PlannedRun, resolve_command
+from tachograph.study.state import read_state
 
 LOG = "trainer.log"
 RUN = "run.json"
@@ -52,6 +54,10 @@ class MadeAttempt:
         return f"{self.outcome.status}: {self.judgement.reason}"
 
 
+def _shows_progress(planned: PlannedRun) -> bool:
+    return planned.trains or planned.in_turn
+
+
 def own_process() -> dict[str, Any]:
     """This process, told apart from a later one with the same number."""
     return {"pid": os.getpid(), "start_ticks": own_start_ticks(), "boot_id": boot_id(), "host": socket.gethostname()}
@@ -71,7 +77,8 @@ def make_attempt(
     ``no_time`` is why it is not run at all: an attempt without a process, so that nothing is missing in silence.
     """
     ledger = Ledger(folder.ledger)
-    number, place = _next_folder(folder.attempts / planned.key)
+    number = _next_number(folder, planned.key)
+    # The line comes before the folder: a folder of which the ledger does not tell would be taken for a lost line.
     ledger.append(
         "started",
         run=planned.key,
@@ -80,40 +87,55 @@ def make_attempt(
         process=own_process(),
         block=planned.block,
     )
+    place = folder.attempts / planned.key / f"{number:03d}"
+    place.mkdir(parents=True)
     result = place / Path(planned.target).name
-    out = place if planned.trains else place / MEASURED if planned.role == "cell" else result
-    command = resolve_command(planned, out=str(out), device=lease.device.name)
-    environment = run_environment(planned, folder.path.parent.resolve() / ".kernels")
-    sampler = HostSampler(lease.device)
-    progress = None
     if isinstance(trainer, Trainer) and planned.trains:
         result = place / trainer.history.file
-        progress = Progress(planned, trainer.history, result, say)
+    out = place if planned.trains else place / MEASURED if planned.role == "cell" else result
+    first_out = place / turn_folder(1, BASE) if planned.in_turn else out
+    command = resolve_command(planned, out=str(first_out), device=lease.device.name)
+    kernels = folder.path.parent.resolve() / ".kernels"
+    environment = run_environment(planned, kernels)
+    sampler = HostSampler(lease.device)
 
-    def tick(pid: int) -> None:
-        sampler.tick(pid)
+    def start(plan: PlannedRun, out: Path, seed: int, limit: float) -> Outcome:
+        progress = None
+        if isinstance(trainer, Trainer) and _shows_progress(plan):
+            progress = Progress(plan, trainer.history, out / trainer.history.file, say)
+
+        def tick(pid: int) -> None:
+            sampler.tick(pid)
+            if progress:
+                progress()
+
+        outcome = supervise(
+            resolve_command(plan, out=str(out), device=lease.device.name, seed=seed),
+            lease=lease,
+            cwd=root,
+            env=run_environment(plan, kernels),
+            log_path=place / LOG,
+            max_hold_s=limit,
+            on_tick=tick,
+        )
         if progress:
             progress()
+        return outcome
 
     sampler.start()
     if no_time:
         outcome = not_started(no_time)
+    elif planned.in_turn:
+        assert isinstance(trainer, Trainer)
+        outcome = make_turns(planned, trainer, result, lease.device.kind, start)
     else:
-        outcome = supervise(
-            command,
-            lease=lease,
-            cwd=root,
-            env=environment,
-            log_path=place / LOG,
-            max_hold_s=planned.max_hold_seconds,
-            on_tick=tick,
-        )
+        outcome = start(planned, out, planned.seed, planned.max_hold_seconds)
     sampler.stop()
-    if progress:
-        progress()
+    reason = _reason(outcome, place / LOG)
+    said = redacted(reason, environment, planned) if reason else None
     if planned.role == "cell":
-        write_json(result, cell_file(planned, outcome, place / MEASURED, _last_line(place / LOG)))
-    judgement = judge(planned, trainer, result, outcome.status, _reason(outcome, place / LOG))
+        write_json(result, cell_file(planned, outcome, place / MEASURED, said or ""))
+    judgement = judge(planned, trainer, result, outcome.status, said)
     sealed = _seal(place)
     facts = {
         "schema": "run/1",
@@ -136,6 +158,7 @@ def make_attempt(
         "checks": judgement.checks,
         "ingest": judgement.ingest,
         "result": result.relative_to(place).as_posix(),
+        "evidence": [name for name in sealed if name in (histories(result) if planned.in_turn else KEPT)],
         "files": sealed,
     }
     write_json(place / RUN, facts)
@@ -158,17 +181,11 @@ def make_attempt(
     return MadeAttempt(number, outcome, judgement, files)
 
 
-def _next_folder(parent: Path) -> tuple[int, Path]:
-    """A new numbered folder; numbers are never used twice."""
-    parent.mkdir(parents=True, exist_ok=True)
-    number = max((int(p.name) for p in parent.iterdir() if p.name.isdigit()), default=0)
-    while True:
-        number += 1
-        try:
-            (parent / f"{number:03d}").mkdir()
-            return number, parent / f"{number:03d}"
-        except FileExistsError:
-            continue
+def _next_number(folder: StudyFolder, key: str) -> int:
+    """The number of a new attempt; numbers are never used twice."""
+    told = [attempt.number for attempt in read_state(folder).attempts.get(key, [])]
+    there = [int(path.name) for path in (folder.attempts / key).glob("[0-9]*") if path.name.isdigit()]
+    return max([*told, *there], default=0) + 1
 
 
 def _seal(place: Path) -> dict[str, str]:

@@ -39,6 +39,19 @@ def run_environment(planned: PlannedRun, kernels: Path, caller: Mapping[str, str
     return environment
 
 
+def redacted(text: str, environment: Mapping[str, str], planned: PlannedRun) -> str:
+    """``text``, which a program wrote, with the values of variables that we may not write down replaced by their names.
+
+    Values of fewer than eight characters, and names of files, are left: they would hide half of any sentence.
+    """
+    known = recorded(environment, planned)
+    hidden = {name: value for name, value in environment.items() if name not in known and len(value) >= 8}
+    for name, value in sorted(hidden.items(), key=lambda item: -len(item[1])):
+        if not value.startswith("/"):
+            text = text.replace(value, f"[{name}]")
+    return text
+
+
 def recorded(environment: Mapping[str, str], planned: PlannedRun) -> dict[str, str]:
     """The part of ``environment`` that goes into run.json: an allow-list and what the arm sets itself."""
     return {

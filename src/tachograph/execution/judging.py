@@ -12,6 +12,8 @@ from tachograph.errors import TachographError
 from tachograph.evidence.gates import Ended, Expected
 from tachograph.evidence.gates import judge as judge_history
 from tachograph.evidence.history import Counter, History, HistorySpec, read_history
+from tachograph.evidence.trial import parse_trial
+from tachograph.execution.turns import BASE, FINISHED
 from tachograph.files import read_json
 from tachograph.models import Program
 from tachograph.models.trainer import PLACEHOLDER, HistoryFile, Trainer
@@ -22,6 +24,7 @@ SINGLE_FILE_SCHEMAS = {
     "profile": ("profile/1", "component/1", "forward-sweep/1"),
     "parity": ("parity/1",),
     "cell": ("cell/1",),
+    "candidate": ("candidate/1", "turns/1"),
 }
 
 
@@ -96,20 +99,24 @@ def judge(planned: PlannedRun, trainer: Program, result: Path, status: str, reas
     try:
         if planned.trains:
             assert isinstance(trainer, Trainer)
-            return _judge_history(planned, trainer, result)
-        return _judge_single(planned, result)
+            return _judge_history(planned, trainer, result, trainer.history.metrics)
+        judgement = _judge_single(planned, result)
+        if planned.role == "candidate" and judgement.validity == "valid":
+            assert isinstance(trainer, Trainer)
+            return _judge_turns(planned, trainer, result) if planned.in_turn else _judge_trial(result)
+        return judgement
     except TachographError as error:
         return Judgement("invalid", str(error))
 
 
-def _judge_history(planned: PlannedRun, trainer: Trainer, result: Path) -> Judgement:
+def _judge_history(planned: PlannedRun, trainer: Trainer, result: Path, metrics: list[str]) -> Judgement:
     if not result.is_file():
         return Judgement("invalid", f"the trainer ended without an error but wrote no {trainer.history.file}")
     history = read_history(result, history_spec(trainer.history))
     judged = judge_history(
         history,
         Ended(exit_code=0),
-        Expected(planned.amount, trainer.history.work.unit, tuple(trainer.history.metrics)),
+        Expected(planned.amount, trainer.history.work.unit, tuple(metrics)),
     )
     ingest = {
         "sha256": history.sha256,
@@ -148,3 +155,28 @@ def _judge_single(planned: PlannedRun, result: Path) -> Judgement:
     detail = f"schema {found!r}, expected {' or '.join(wanted)}"
     check = {"name": "schema", "ok": ok, "detail": detail}
     return Judgement("valid" if ok else "invalid", None if ok else f"{result.name}: {detail}", [check])
+
+
+def _judge_trial(result: Path) -> Judgement:
+    """A candidate file: it must hold all that a judgement of the candidate needs, or say why it holds nothing."""
+    parse_trial(read_json(result), result.name)
+    return Judgement("valid", None, [{"name": "candidate file", "ok": True, "detail": "it can be judged"}])
+
+
+def _judge_turns(planned: PlannedRun, trainer: Trainer, result: Path) -> Judgement:
+    """Every history of a candidate's runs in turn.
+
+    Numbers that are not finite in a run of the candidate are a result and no fault of the measurement.
+    """
+    checks = []
+    for run in read_json(result)["runs"]:
+        if run["ended"] != FINISHED:
+            continue
+        name = f"run {run['turn']} ({run['side']})"
+        metrics = trainer.history.metrics if run["side"] == BASE else []
+        path = result.parent / (run["history"] or trainer.history.file)
+        judged = _judge_history(planned, trainer, path, metrics)
+        checks.append({"name": name, "ok": judged.validity == "valid", "detail": judged.reason or "all gates passed"})
+        if judged.validity != "valid":
+            return Judgement("invalid", f"{name}: {judged.reason}", checks)
+    return Judgement("valid", None, checks)

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tachograph.errors import TachographError
-from tachograph.execution.attempt import RUN, make_attempt
-from tachograph.files import publish_copy, read_json, sha256_file
+from tachograph.execution.attempt import make_attempt
+from tachograph.execution.publishing import publish
+from tachograph.files import read_json
 from tachograph.host.device import Device
 from tachograph.lease.acquire import acquire
 from tachograph.models import AnyStudy, MachineStudy
@@ -21,7 +22,7 @@ from tachograph.study.planning import PlannedRun
 from tachograph.study.recordkeeping import set_record_aside
 from tachograph.study.recovery import close_abandoned
 from tachograph.study.registration import current_study, read_registration
-from tachograph.study.state import Attempt, StudyState, read_state
+from tachograph.study.state import StudyState, read_state
 from tachograph.study.status import write_status
 
 
@@ -67,7 +68,7 @@ def execute(
     ledger.append("requested", run=planned.key, forced=forced)
     before = read_state(folder).counted(planned)
     if before and not forced:
-        _publish(planned, before, folder, ledger)
+        publish(planned, before, folder)
         say(f"{planned.study}: {planned.key} is there (attempt {before.number}), published again without a new run")
         return
     registration = read_registration(folder)
@@ -88,7 +89,7 @@ def execute(
         close_abandoned(folder, [planned.key])
         meanwhile = read_state(folder).counted(planned)
         if meanwhile and (before is None or meanwhile.number != before.number):
-            _publish(planned, meanwhile, folder, ledger)
+            publish(planned, meanwhile, folder)
             say(f"{planned.study}: {planned.key} was made by another job meanwhile, published")
             return
         known = set_record_aside(folder, f"{planned.key} is made again" if before else f"{planned.key} is made")
@@ -101,7 +102,7 @@ def execute(
         say(no_time or _where_we_are(planned, everything, state, host.device))
         made = make_attempt(planned, trainer, folder, lease, root, say, no_time)
     if made.judgement.validity == "valid":
-        _publish(planned, read_state(folder).attempts[planned.key][-1], folder, ledger)
+        publish(planned, read_state(folder).attempts[planned.key][-1], folder)
     write_status(folder)
     if made.judgement.validity != "valid":
         kept = folder.attempts / planned.key / f"{made.number:03d}"
@@ -130,23 +131,6 @@ def _where_we_are(planned: PlannedRun, everything: list[PlannedRun], state: Stud
     return (
         f"{planned.study}: {planned.key} starts on {device.physical_id}; "
         f"{done} of {len(everything)} runs are done, {coming}"
-    )
-
-
-def _publish(planned: PlannedRun, attempt: Attempt, folder: StudyFolder, ledger: Ledger) -> None:
-    """Copy the result and then run.json to the target, each by rename; a reader accepts only a pair that fits."""
-    place = folder.path / attempt.folder
-    for file, sha in attempt.files.items():
-        if sha256_file(place / file) != sha:
-            raise TachographError(f"{place / file}: it was altered after the run ended, expected SHA-256 {sha}")
-    result = read_json(place / RUN)["result"]
-    publish_copy(place / result, folder.path / planned.target)
-    publish_copy(place / RUN, folder.path / planned.run_file)
-    ledger.append(
-        "published",
-        run=planned.key,
-        attempt=attempt.number,
-        files={planned.target: attempt.files[result], planned.run_file: attempt.files[RUN]},
     )
 
 

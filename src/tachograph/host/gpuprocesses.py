@@ -69,7 +69,8 @@ def parse_compute_apps(text: str) -> list[GpuProcess] | Unknown:
         if match is None:
             return Unknown(f"nvidia-smi printed {printable(line, 100)!r}, expected pid, process name, used memory")
         memory = float(match[3]) if match[3] else None
-        found.append(GpuProcess(int(match[1]), printable(match[2]), memory))
+        program = match[2].split()[0]  # the driver may add arguments, which may hold secrets
+        found.append(GpuProcess(int(match[1]), printable(program), memory))
     return found
 
 
@@ -98,7 +99,7 @@ def _amd_processes(device: Device, root: Path) -> list[GpuProcess] | Unknown:
                 memory = sum(int(path.read_text()) for c in cards for path in entry.glob(f"vram_{c}"))
                 if queues & cards or memory > 0:
                     pid = int(entry.name)
-                    name = program_name(pid, root / "proc") or "command not shown"
+                    name = program_name(pid, root / "proc") or "program not shown"
                     found.append(GpuProcess(pid, name, memory / 2**20))
     except (OSError, ValueError) as error:
         return Unknown(f"{folder} cannot be read: {error}")

@@ -110,7 +110,8 @@ class Lease:
             "max_hold_s": self.max_hold_s,
             "contended": bool(self.waited_for),
             "waited_for": [
-                {"how": h.how, "pid": h.pid, "program": h.program, "since": h.since} for h in self.waited_for
+                {"how": h.how, "pid": h.pid, "program": h.program, "user": h.user, "since": h.since}
+                for h in self.waited_for
             ],
             "nested": self.nested,
             "lock_file_replaced": self._file_replaced(),

@@ -26,6 +26,7 @@ from tachograph.lease.processes import (
     printable,
     program_name,
     read_stat,
+    user_name,
 )
 
 TOKEN_VARIABLE = "TACHOGRAPH_LEASE"
@@ -44,7 +45,7 @@ class Holder:
     * ``nested``: it runs under the same outer lease as we do;
     * ``unseen``: the lock is held, but /proc does not show by whom (``pid`` is 0).
 
-    ``command`` has the arguments, which are not for files that are kept; ``program`` is its first word.
+    ``command`` has the arguments, which may hold secrets: it is for the table of `tachograph lease --status` alone.
     """
 
     how: str
@@ -55,12 +56,13 @@ class Holder:
     until: str = ""
     work: str = ""
     program: str = ""
+    user: str = ""
 
     def sentence(self) -> str:
-        """For people: who, what, since when, until when."""
+        """For people and for logs: who, what, since when, until when; no argument of its command."""
         if self.how == "unseen":
             return "a process that /proc does not show (in another container, of another user, or just ended)"
-        text = f"pid {self.pid} ({self.command or 'command not shown'})"
+        text = f"pid {self.pid} ({self.program or 'program not shown'}, user {self.user or 'unknown'})"
         if self.work:
             text += f", {self.work}"
         text += f", since {self.since}"
@@ -272,7 +274,8 @@ def _holder(how: str, pid: int, record: dict[str, Any] | None = None) -> Holder 
         if written_by_it or how == "inherited":
             names = [("run", record.get("run")), ("of study", record.get("study"))]
             work = " ".join(f"{word} {printable(str(value), 80)}" for word, value in names if value)
-    return Holder(how, pid, stat.start_ticks, command_line(pid), since, until, work, program_name(pid))
+    told = (command_line(pid), since, until, work, program_name(pid), user_name(pid))
+    return Holder(how, pid, stat.start_ticks, *told)
 
 
 def started_us(holders: Iterable[Holder]) -> Holder | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pwd
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -128,27 +129,41 @@ def printable(text: str, limit: int = 160) -> str:
 def command_line(pid: int, proc: Path = PROC) -> str:
     """The command of ``pid`` in one printable line; its short name in brackets if it shows none; or ''.
 
-    For the terminal. Arguments may hold secrets; for files that are kept there is :func:`program_name`.
+    For people who ask. Arguments may hold secrets; for sentences and files there is :func:`program_name`.
     """
-    return " ".join(_words(pid, proc))
-
-
-def program_name(pid: int, proc: Path = PROC) -> str:
-    """The first word of :func:`command_line`."""
-    return "".join(_words(pid, proc)[:1])
-
-
-def _words(pid: int, proc: Path) -> list[str]:
     try:
         raw = (proc / str(pid) / "cmdline").read_bytes()
     except OSError:
-        return []
-    if raw:
-        first, *rest = raw.rstrip(b"\0").split(b"\0")
-        words = [printable(first.decode(errors="replace"))]
-        return words + ([printable(b" ".join(rest).decode(errors="replace"))] if rest else [])
-    stat = read_stat(pid, proc)
-    return [f"[{printable(stat.name)}]"] if stat else []
+        return ""
+    words = [printable(word.decode(errors="replace")) for word in raw.rstrip(b"\0").split(b"\0", 1)]
+    if raw and words[0]:
+        return " ".join(words)
+    name = program_name(pid, proc)
+    return f"[{name}]" if name else ""
+
+
+def program_name(pid: int, proc: Path = PROC) -> str:
+    """The name of the program that ``pid`` executes, without its folder and without anything that it was told; or ''.
+
+    A program may write what it likes over its arguments, the first one included, so these are not asked.
+    """
+    try:
+        return printable(os.path.basename(os.readlink(proc / str(pid) / "exe")).removesuffix(" (deleted)"), 64)
+    except OSError:  # of another user, or of the kernel
+        stat = read_stat(pid, proc)
+        return printable(stat.name, 64) if stat else ""
+
+
+def user_name(pid: int, proc: Path = PROC) -> str:
+    """Whose process it is: the name of the user, or the number where the machine has no name for it; or ''."""
+    try:
+        uid = os.stat(proc / str(pid)).st_uid
+    except OSError:
+        return ""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
 
 
 def environment_value(pid: int, name: str) -> str | None:

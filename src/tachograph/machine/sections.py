@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tachograph.analysis import execution
+from tachograph.analysis.conduct import BY_DISCARD, timestamp_proof
 from tachograph.analysis.deviations import of_any_study
 from tachograph.analysis.registered import registered
 from tachograph.analysis.sealed import SealedMachine
@@ -15,6 +16,9 @@ from tachograph.machine.measured import MeasuredCell, measured_cells
 from tachograph.machine.selftest import selftest
 from tachograph.machine.summary import summary
 from tachograph.study.state import counts
+
+STOPPING = "every planned cell is measured once; cells that the registered time for all leaves over are not run"
+BY_INTERRUPTION = "an attempt that somebody interrupted does not count; a crash, a hang or a failure is a result"
 
 
 def sections(sealed: SealedMachine) -> dict[str, Any]:
@@ -93,6 +97,9 @@ def registration(sealed: SealedMachine) -> dict[str, Any]:
     study = sealed.study
     return {
         **registered(sealed),
+        "timestamp_proof": timestamp_proof(sealed.registration["original"]["git"]["workflow"]),
+        "stopping_rule": STOPPING,
+        "exclusion_rules": [BY_INTERRUPTION, BY_DISCARD],
         "arms": {name: arm.model_dump(mode="json") for name, arm in study.arms.items()},
         "threads": sealed.planned[0].threads,
         "device": study.device,

@@ -4,6 +4,7 @@ Every model refuses unknown keys. The JSON schemas in ``workflow/schemas`` are g
 (``python workflow/scripts/write_schemas.py``) and a test keeps both in step.
 """
 
+from tachograph.models.candidate import Candidate
 from tachograph.models.checker import Checker
 from tachograph.models.configuration import Configuration
 from tachograph.models.machine import MachineStudy
@@ -14,6 +15,6 @@ AnyStudy = Study | MachineStudy
 Program = Trainer | Checker  # what a study starts: a trainer, or the checker of a machine
 
 __all__ = [
-    "AnyStudy", "Arm", "Checker", "Configuration", "DecisionRule", "MachineStudy", "Metric", "Program", "Study",
-    "Trainer",
+    "AnyStudy", "Arm", "Candidate", "Checker", "Configuration", "DecisionRule", "MachineStudy", "Metric", "Program",
+    "Study", "Trainer",
 ]  # fmt: skip

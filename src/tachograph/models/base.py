@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from tachograph.files import PLAIN_PATH
+
 ID_PATTERN = r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}"
 ENVIRONMENT_NAME = r"[A-Za-z_][A-Za-z0-9_]{0,127}"
 
@@ -23,8 +25,15 @@ def _environment_name(value: str) -> str:
     return value
 
 
+def _relative_path(value: str) -> str:
+    if not PLAIN_PATH.fullmatch(value):
+        raise ValueError(f"found {value!r}, expected a relative path of letters, digits and . _ - /")
+    return value
+
+
 Identifier = Annotated[str, AfterValidator(_identifier)]
 EnvironmentName = Annotated[str, AfterValidator(_environment_name)]
+RelativePath = Annotated[str, AfterValidator(_relative_path)]
 Text = Annotated[str, Field(min_length=1, max_length=4000)]
 Scalar = str | int | float | bool
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from tachograph.models.base import EnvironmentName, Identifier, Model, Number, PositiveNumber, Scalar, Text
+from tachograph.models.candidate import Candidate
 from tachograph.models.cells import MachineChecks
 
 RESERVED_ARMS = frozenset({"component", "parity", "sweep"})  # their files lie beside the arms' profiles
@@ -214,6 +215,9 @@ class Study(Model):
     curves: list[Metric] = []
     prediction: Prediction | None = None
     decision: DecisionRule | None = None
+    candidates: dict[Identifier, Candidate] = Field(
+        default={}, description="ideas that are measured after the timed runs, each kept or rejected with its figures"
+    )
 
     @model_validator(mode="after")
     def _known_arms(self) -> Study:
@@ -231,3 +235,31 @@ class Study(Model):
             if arm in RESERVED_ARMS:
                 raise ValueError(f"arms.{arm}: this name is reserved, expected another")
         return self
+
+    @model_validator(mode="after")
+    def _known_candidates(self) -> Study:
+        for name, one in self.candidates.items():
+            place, known = f"candidates.{name}", ", ".join(self.arms)
+            if one.against is None and len(self.arms) > 2:
+                raise ValueError(f"{place}.against: the key is missing, expected one of the arms {known}")
+            if one.against is not None and one.against not in self.arms:
+                raise ValueError(f"{place}.against: found {one.against!r}, expected one of: {known}")
+            if one.minimum_effect is None and self.decision is None:
+                raise ValueError(f"{place}.minimum_effect: the key is missing, and no decision rule has one")
+            for rival in one.rivals:
+                if rival == name or rival not in self.candidates:
+                    raise ValueError(f"{place}.rivals: found {rival!r}, expected another candidate")
+        return self
+
+    def base_arm(self, candidate: str) -> str:
+        """The arm that a candidate changes: the one it names, else the one beside the reference, else the only one."""
+        named = self.candidates[candidate].against
+        return named or next((arm for arm in self.arms if arm != self.design.reference), self.design.reference)
+
+    def least_gain(self, candidate: str) -> float:
+        """The factor from which on a candidate is worth keeping: its own, else that of the decision rule."""
+        own = self.candidates[candidate].minimum_effect
+        if own is not None:
+            return own
+        assert self.decision is not None  # _known_candidates has seen to it
+        return self.decision.minimum_effect

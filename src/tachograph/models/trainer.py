@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from tachograph.models.base import Identifier, Model, Scalar, Text
+from tachograph.models.base import Identifier, Model, RelativePath, Scalar, Text
 
 PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_]*)\}")
 # Without these a command would make the same run whatever the study says.
@@ -16,12 +16,14 @@ REQUIRED_PLACEHOLDERS = {
     "profile": ("out", "steps"),
     "component": ("out",),
     "parity": ("out",),
+    "candidate": ("candidate", "out", "pairs", "steps"),
     "sweep": ("out", "batch_sizes"),
 }
 COMMANDS = tuple(REQUIRED_PLACEHOLDERS)
 BUILT_IN_PLACEHOLDERS = frozenset(
     {"python", "seed", "iterations", "out", "device", "threads", "steps", "arms", "batch_sizes", "warm_up", "calls"}
 )
+OF_CANDIDATES = frozenset({"candidate", "arm", "pairs"})  # mean something in the candidate command only
 
 
 class Setting(Model):
@@ -133,7 +135,7 @@ class Supply(Model):
 class HistoryFile(Model):
     """How to read what a run of the trainer writes, one row per iteration."""
 
-    file: Text = Field(description="path of the history, relative to {out}")
+    file: RelativePath = Field(description="path of the history, relative to {out}")
     format: Literal["jsonl", "csv"] = "jsonl"
     iteration: Text
     work: Work
@@ -165,6 +167,17 @@ class HistoryFile(Model):
         return self
 
 
+class ExitCodes(Model):
+    """Exit codes by which the trainer says why it gave up. Any other one is a failure that nobody has explained."""
+
+    unavailable: Annotated[int, Field(ge=1, le=125)] | None = Field(
+        default=None, description="this device or installation cannot do what was asked for"
+    )
+    not_finite: Annotated[int, Field(ge=1, le=125)] | None = Field(
+        default=None, description="a number of the training was not finite"
+    )
+
+
 class Trainer(Model):
     """``config/trainers/NAME.toml``: how a trainer is started and how its files are read."""
 
@@ -184,6 +197,11 @@ class Trainer(Model):
     sweep: list[Text] | None = Field(
         default=None, description="argument list that times the network at {batch_sizes}, into {out}"
     )
+    candidate: list[Text] | None = Field(
+        default=None,
+        description="argument list that measures one candidate against the arm of its environment, into {out}",
+    )
+    exit_codes: ExitCodes = ExitCodes()
     clear_environment: list[Text] = Field(
         default=[], description="variables (or PREFIX*) of the caller that a run must not inherit"
     )
@@ -193,13 +211,13 @@ class Trainer(Model):
 
     @model_validator(mode="after")
     def _known_placeholders(self) -> Trainer:
-        known = BUILT_IN_PLACEHOLDERS | set(self.settings)
         for key, needed in REQUIRED_PLACEHOLDERS.items():
             text = " ".join(getattr(self, key) or [])
             for name in needed:
                 if text and f"{{{name}}}" not in text:
                     raise ValueError(f"{key}: found no {{{name}}}, expected the command to be told")
         for key in COMMANDS:
+            known = BUILT_IN_PLACEHOLDERS | set(self.settings) | (OF_CANDIDATES if key == "candidate" else set())
             for part in getattr(self, key) or []:
                 for name in PLACEHOLDER.findall(part):
                     if name not in known:

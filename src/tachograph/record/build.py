@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,14 @@ from tachograph.errors import TachographError
 from tachograph.files import canonical_json, parse_json, publish_copy, read_json, sha256_file, write_json, write_text
 from tachograph.models import AnyStudy, Program
 from tachograph.record.document import document, identity_of, new_identity, sealed_files
-from tachograph.record.manifest import MANIFEST, manifest_findings, read_manifest, write_manifest
+from tachograph.record.exports.crate import CRATE, crate_text, parts_of
+from tachograph.record.exports.views import views
+from tachograph.record.manifest import MANIFEST, manifest_findings, manifest_of, read_manifest, write_manifest
 from tachograph.record.outcome import OUTCOME, outcome
 from tachograph.record.page import page
 from tachograph.record.readme import readme
-from tachograph.study.layout import StudyFolder
+from tachograph.record.surroundings import copy_surroundings, keep_surroundings
+from tachograph.study.layout import BEGUN_RECORD, StudyFolder
 from tachograph.study.ledger import Ledger
 from tachograph.study.recordkeeping import next_record_folder, set_record_aside
 from tachograph.study.registration import differences
@@ -43,8 +47,8 @@ class Written:
 def write_record(folder: StudyFolder, repository: Path) -> Written:
     """Make the record of a study from its sealed files, or keep the standing one if it says the same.
 
-    ``repository`` is the folder whose git state stands for the workflow. Raises TachographError if a sealed file,
-    the analysis or the standing record is not what it should be; then nothing has changed.
+    ``repository`` is the folder of the Snakefile, whose git state stands for the workflow. Raises TachographError if
+    a sealed file, the analysis or the standing record is not what it should be; then nothing has changed.
     """
     with _folder_beside(folder.record) as place:
         material = _gather(folder, place)
@@ -52,11 +56,12 @@ def write_record(folder: StudyFolder, repository: Path) -> Written:
         changed: list[str] = []
         if standing is not None:
             _refuse_damaged(folder.record)
-            _fill(place, material, standing)
-            changed = _changed(place, folder.record)
+            changed = _changed(place, material, standing, folder.record)
             if not changed:
                 return _keep(folder)
-        _fill(place, material, new_identity(_superseded(folder), repository))
+        config = folder.path.parents[1] / "config"
+        around = copy_surroundings(place, repository, config, material.study, material.program)
+        _fill(place, material, new_identity(_superseded(folder), repository, around))
         sha = _seal(place)
         if standing is not None:
             shown = ", ".join(changed[:3]) + (f" and {len(changed) - 3} more" if len(changed) > 3 else "")
@@ -74,12 +79,13 @@ class _Material:
     study: AnyStudy
     program: Program
     external: list[dict[str, Any]]
+    ledger: bytes
 
 
 def _gather(folder: StudyFolder, place: Path) -> _Material:
     """Copy the sealed files to ``place`` and analyse the copies."""
     attempts = [
-        {"run": key, "attempt": one.number, "files": one.files}
+        {"run": key, "attempt": one.number, "files": one.files, "pruned": one.pruned}
         for key, tries in read_state(folder).attempts.items()
         for one in tries
     ]
@@ -91,7 +97,7 @@ def _gather(folder: StudyFolder, place: Path) -> _Material:
         _copy(folder.path / run.plan_file, place / run.plan_file)
     analysis: dict[str, Any] = parse_json(canonical_json(sections(sealed)))
     _refuse_stale(folder, analysis)
-    material = _Material(analysis, sealed.study, sealed.program, external)
+    material = _Material(analysis, sealed.study, sealed.program, external, (place / LEDGER).read_bytes())
     names = document(analysis, {}, sealed.study, sealed.program, external)
     for name in names["tables"]:
         write_text(place / name, as_csv(table(analysis, Path(name).stem)))
@@ -115,22 +121,28 @@ def _refuse_stale(folder: StudyFolder, analysis: dict[str, Any]) -> None:
 
 
 def _fill(place: Path, material: _Material, identity: dict[str, Any]) -> None:
+    """Everything that follows from the content; the crate last, as it lists the other files."""
     content = document(material.analysis, identity, material.study, material.program, material.external)
+    (place / LEDGER).write_bytes(material.ledger)
     write_json(place / "record.json", content)
     write_text(place / "record.md", page(content))
     write_text(place / OUTCOME, outcome(content))
     write_text(place / "README.md", readme(content))
+    for name, text in views(content).items():
+        write_text(place / name, text)
+    write_text(place / CRATE, crate_text(content, parts_of(place, manifest_of(place))))
 
 
-def _changed(place: Path, standing: Path) -> list[str]:
-    """Files that differ between the new record and the standing one; the ledger grows without a change of content."""
-    new, old = _hashes(place), read_manifest(standing)
-    return sorted(name for name in new.keys() | old.keys() if name != LEDGER and new.get(name) != old.get(name))
+def _changed(place: Path, material: _Material, standing: dict[str, Any], record: Path) -> list[str]:
+    """Files in which a new record would differ from the standing one.
 
-
-def _hashes(place: Path) -> dict[str, str]:
-    write_manifest(place)
-    return read_manifest(place)
+    For that the new one takes over what is no content: the identity, the surroundings, and the ledger, which grows
+    without a change of content.
+    """
+    keep_surroundings(place, record)
+    _fill(place, replace(material, ledger=(record / LEDGER).read_bytes()), standing)
+    new, old = manifest_of(place), read_manifest(record)
+    return sorted(name for name in new.keys() | old.keys() if new.get(name) != old.get(name))
 
 
 def _refuse_damaged(record: Path) -> None:
@@ -181,12 +193,15 @@ def _announce(folder: StudyFolder, sha: str, *, kept: bool) -> Written:
 
 @contextmanager
 def _folder_beside(record: Path) -> Iterator[Path]:
-    place = Path(tempfile.mkdtemp(dir=record.parent, prefix=".record."))
+    place = Path(tempfile.mkdtemp(dir=record.parent, prefix=BEGUN_RECORD))
+    descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
     try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)  # a new session removes what nobody has locked
         place.chmod(0o755)
         yield place
     finally:
         shutil.rmtree(place, ignore_errors=True)
+        os.close(descriptor)
 
 
 def _copy(source: Path, target: Path) -> None:

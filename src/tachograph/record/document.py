@@ -11,7 +11,6 @@ from typing import Any
 from tachograph import __version__
 from tachograph.analysis.names import figure_names, table_names
 from tachograph.execution.attempt import RUN
-from tachograph.execution.cellfile import KEPT
 from tachograph.files import read_json
 from tachograph.models import AnyStudy, MachineStudy, Program
 from tachograph.study.gitstate import git_state
@@ -21,8 +20,8 @@ from tachograph.study.ledger import utc_now
 
 SCHEMA = "throughput-record/1"
 MACHINE_SCHEMA = "machine-record/1"
-OWN_KEYS = ("schema", "record_id", "created", "supersedes", "generator", "manifest", "tables", "figures", "external")
-IDENTITY = ("record_id", "created", "supersedes", "generator")
+IDENTITY = ("record_id", "created", "supersedes", "generator", "workflow")
+OWN_KEYS = ("schema", "manifest", "tables", "figures", "external", *IDENTITY)
 
 
 def uuid7() -> str:
@@ -33,13 +32,18 @@ def uuid7() -> str:
     return str(uuid.UUID(int=value))
 
 
-def new_identity(supersedes: dict[str, Any] | None, repository: Path) -> dict[str, Any]:
-    """What tells this record from another one with the same content."""
+def new_identity(supersedes: dict[str, Any] | None, repository: Path, workflow_files: dict[str, str]) -> dict[str, Any]:
+    """What tells this record from another one with the same content.
+
+    ``workflow_files``: SHA-256 by path of the copies of what stood around the study, see
+    :mod:`tachograph.record.surroundings`.
+    """
     return {
         "record_id": uuid7(),
         "created": utc_now(),
         "supersedes": supersedes,
         "generator": {"name": "tachograph", "version": __version__, "git": git_state(repository)},
+        "workflow": {"engine": "snakemake", "files": workflow_files},
     }
 
 
@@ -49,7 +53,8 @@ def identity_of(record: Path) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     held = read_json(path)
-    return {key: held[key] for key in IDENTITY}
+    known = {"workflow": {"engine": "snakemake", "files": {}}, **held}  # records before 0.2.0 name no workflow files
+    return {key: known[key] for key in IDENTITY}
 
 
 def document(
@@ -79,18 +84,24 @@ def analysis_in(record: dict[str, Any]) -> dict[str, Any]:
 def sealed_files(folder: StudyFolder, attempts: list[dict[str, Any]]) -> tuple[list[str], list[dict[str, Any]]]:
     """Paths of attempt files that go into a record, and the files that stay outside with hash, size and reason.
 
-    Inside: each attempt's run.json and its result (history, profile, …). The trainer's own log may hold anything,
-    and checkpoints are large: they are named by their hashes, as is a file that is no longer as it was sealed.
+    Inside: each attempt's run.json and its result (history, profile, …; of runs in turn every history). The
+    trainer's own log may hold anything, and checkpoints are large: they are named by their hashes, as is a file
+    that is no longer as it was sealed, or that was pruned.
     """
     inside: list[str] = []
     outside: list[dict[str, Any]] = []
     for one in attempts:
         place = f"attempts/{one['run']}/{one['attempt']:03d}"
         sound = {file for file, sha in one["files"].items() if not damage(folder.path / place / file, sha, whole=True)}
-        result = read_json(folder.path / place / RUN)["result"] if RUN in sound else None
+        facts = read_json(folder.path / place / RUN) if RUN in sound else {}
+        wanted = {RUN, facts.get("result"), *facts.get("evidence", [])}
         for file, sha in one["files"].items():
+            if file in one["pruned"]:
+                gone = one["pruned"][file]
+                outside.append({"path": f"{place}/{file}", "sha256": sha, "bytes": gone.bytes, "storage": gone.words})
+                continue
             path = folder.path / place / file
-            if file in sound and file in (RUN, result, *KEPT):
+            if file in sound and file in wanted:
                 inside.append(f"{place}/{file}")
             else:
                 size = path.stat().st_size if path.is_file() else None

@@ -108,6 +108,7 @@ def registration(record: Record) -> str:
         ["question", text(held["question"])],
         ["registered", f"{held['date']}, frozen {held['registered_at']}"],
         ["SHA-256 of the registration", code(held["sha256"])],
+        ["proof of that time", text(held["timestamp_proof"]["detail"])],
         ["results known when frozen", "yes" if held["data_seen_before"] else "no"],
         ["amendments", str(len(held["amendments"])) if held["amendments"] else "none"],
         ["trainer", f"{code(held['trainer']['name'])}: {text(held['trainer']['title'])}"],
@@ -131,7 +132,11 @@ def registration(record: Record) -> str:
         if arm["arguments"]:
             what.append(code(shlex.join(arm["arguments"])))
         rows.append([f"arm {code(name)}", "; ".join(what)])
-    return table(["", ""], rows)
+    rules = [
+        f"When it stops: {text(held['stopping_rule'])}.",
+        f"What is left out: {text('; '.join(held['exclusion_rules']))}.",
+    ]
+    return "\n\n".join([table(["", ""], rows), *rules])
 
 
 def _pairs(values: dict[str, Any]) -> str:

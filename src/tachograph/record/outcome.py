@@ -24,6 +24,7 @@ def outcome(record: dict[str, Any]) -> str:
     parts += [_table("[[arms]]", _arm(record, name, decided.get(name))) for name in arms]
     if predicted["registered"]:
         parts.append(_table("[prediction]", _prediction(predicted)))
+    parts += [_table("[[candidates]]", _candidate(one)) for one in record.get("candidates", [])]
     return "\n".join(parts)
 
 
@@ -37,6 +38,12 @@ def _about(record: dict[str, Any]) -> dict[str, Any]:
         "created": record["created"],
         "status": record["status"],
     }
+
+
+def _candidate(one: dict[str, Any]) -> dict[str, Any]:
+    measured = one["measured"] or {}
+    entry = {"candidate": one["name"], "against": one["against"], "verdict": one["verdict"], "reason": one["reason"]}
+    return {**entry, "why": one["sentence"], **{key: measured.get(key) for key in ("part", "factor", "low", "high")}}
 
 
 def _arm(record: dict[str, Any], arm: str, decided: dict[str, Any] | None) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tachograph.record import decision, evaluation, head, machine_page, phases, reliability, speed, trust
+from tachograph.record import candidates, decision, evaluation, head, machine_page, phases, reliability, speed, trust
 from tachograph.record.document import MACHINE_SCHEMA
 from tachograph.record.markdown import text
 
@@ -45,6 +45,7 @@ def _parts(record: Record) -> list[str]:
         decision.decision(record) if record["factors"] else "There is nothing to decide.",
         "## Matched curves",
         trust.curves(record),
+        *(["## Candidates, kept and rejected", candidates.candidates(record)] if "candidates" in record else []),
         "## Preflight",
         trust.preflight(record),
         "## Planned and done",

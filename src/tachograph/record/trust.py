@@ -195,7 +195,7 @@ def provenance(record: Record) -> str:
         for file, sha in attempt["files"].items()
         if f"{_folder(attempt)}/{file}" not in {one["path"] for one in record["external"]}
     ]
-    outside = [[code(one["path"]), code(one["sha256"]), number(one["bytes"])] for one in record["external"]]
+    outside = [[code(one["path"]), code(one["sha256"]), _size(one)] for one in record["external"]]
     parts = [
         " ".join(lines),
         table(["code", "commit", "uncommitted changes"], rows),
@@ -271,3 +271,9 @@ def verification(record: Record) -> str:
         "`tachograph verify .` also recomputes every number from the raw files here and looks for files that are not "
         "listed. `README.md` says what lies where."
     )
+
+
+def _size(external: dict[str, Any]) -> str:
+    """The bytes of a file outside of the record, and whether it was removed to make room."""
+    words = "" if external["storage"] == "external" else f", {external['storage']}"
+    return f"{number(external['bytes'])}{words}"

@@ -17,7 +17,9 @@ from tachograph.analysis.tables import as_csv, table
 from tachograph.errors import TachographError
 from tachograph.files import canonical_json, digest, parse_json, read_json
 from tachograph.record.document import MACHINE_SCHEMA, SCHEMA, analysis_in
-from tachograph.record.manifest import manifest_findings
+from tachograph.record.exports.crate import CRATE, crate_text, parts_of
+from tachograph.record.exports.views import views
+from tachograph.record.manifest import manifest_findings, read_manifest
 from tachograph.record.outcome import OUTCOME, outcome
 from tachograph.record.page import page
 from tachograph.record.readme import readme
@@ -32,9 +34,10 @@ def verify(folder: Path) -> list[str]:
     """Everything that is wrong with the record in ``folder``, one sentence each; empty if it holds.
 
     The seal is checked both ways (missing, altered, unlisted files), then the analysis is computed again from the
-    raw files and every number of ``record.json``, every table and the page are compared with it. Figures are
-    covered by the seal alone: their bytes depend on the version of matplotlib. So is what belongs to the version that
-    wrote a record, when another version reads it: pages, words, columns and sections that one of the two lacks.
+    raw files and every number of ``record.json``, every table, the page and what is made for other people's tools
+    (crate, statement, benchmark files) are compared with it. Figures are covered by the seal alone: their bytes depend
+    on the version of matplotlib. So is what belongs to the version that wrote a record, when another version reads it:
+    pages, words, columns and sections that one of the two lacks.
     Raises TachographError if there is no record to check.
     """
     found = manifest_findings(folder)
@@ -46,9 +49,10 @@ def verify(folder: Path) -> list[str]:
         analysis = parse_json(canonical_json(analyse(StudyFolder(folder))))
         found += _numbers(record, analysis)
         found += _texts(folder, record, analysis)
+        found += _surroundings(folder, record)
     except TachographError as error:
         found.append(str(error))
-    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError, OSError) as error:
         found.append(f"it cannot be recomputed: {type(error).__name__}: {error}")
     return found
 
@@ -123,6 +127,8 @@ def _texts(folder: Path, record: dict[str, Any], analysis: dict[str, Any]) -> li
         expected["record.md"] = page(record)
         expected["README.md"] = readme(record)
         expected[OUTCOME] = outcome(record)
+        expected |= views(record)
+        expected[CRATE] = crate_text(record, parts_of(folder, read_manifest(folder)))
     found = []
     for name, text in expected.items():
         path = folder / name
@@ -137,6 +143,14 @@ def _texts(folder: Path, record: dict[str, Any], analysis: dict[str, Any]) -> li
     for place, _, _ in _differences(read_json(folder / "preflight.json"), analysis["preflight"], "", ours):
         found.append(f"preflight.json: {place}: it is not what the raw files give")
     return found
+
+
+def _surroundings(folder: Path, record: dict[str, Any]) -> list[str]:
+    """The copies of workflow, schemas and study file must be those that record.json names, where it names any."""
+    sealed, named = read_manifest(folder), record.get("workflow", {"files": {}})["files"]
+    return [
+        f"{name}: it is not the file that record.json names" for name, sha in named.items() if sealed.get(name) != sha
+    ]
 
 
 def _same_columns(path: Path, expected: pd.DataFrame) -> bool:

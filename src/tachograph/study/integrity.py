@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from tachograph.errors import TachographError
 from tachograph.files import sha256_file
 from tachograph.record.manifest import manifest_findings
 from tachograph.study.layout import StudyFolder
+from tachograph.study.registration import read_registration, unfinished
 from tachograph.study.state import StudyState
 
 HASHED_AT_START = 64 * 1024 * 1024  # larger files are compared by `tachograph verify`, not at every start
@@ -46,17 +48,18 @@ def damaged_files(folder: StudyFolder, state: StudyState, *, whole: bool = False
             found.append((path, wrong, way_on))
 
     registered = state.last("registered", "amended")
-    if registered:
+    if registered and not _amendment_begun(folder, registered):
         from_copy = "restore ledger/registration.json from the record or a backup"
         check(folder.sealed_registration, registered["file_sha256"], from_copy)
-        if folder.registration.exists():
+        if folder.registration.exists() and not _published_before(folder, state):
             check(folder.registration, registered["file_sha256"], f"tachograph restore {name}")
     for key, tries in state.attempts.items():
         for attempt in tries:
             if attempt.discarded is None and attempt.validity == "valid":
                 discard = f"restore it from a backup, or: {discard_command(name, key)}"
                 for file, sha in attempt.files.items():
-                    check(folder.path / attempt.folder / file, sha, discard)
+                    if file not in attempt.pruned:
+                        check(folder.path / attempt.folder / file, sha, discard)
     _check_against_ledger(folder, state, found)
     for key, event in state.published.items():
         if key in state.requested:
@@ -70,6 +73,24 @@ def damaged_files(folder: StudyFolder, state: StudyState, *, whole: bool = False
         if len(found) == before:
             _check_record(folder, found)
     return found
+
+
+def _published_before(folder: StudyFolder, state: StudyState) -> bool:
+    """Whether the published registration is a former one: the program that amended it was killed before the copy."""
+    former = {event["file_sha256"] for event in state.events if event["event"] in ("registered", "amended")}
+    return sha256_file(folder.registration) in former
+
+
+def _amendment_begun(folder: StudyFolder, registered: dict[str, Any]) -> bool:
+    """Whether a program was killed between the file of an amendment and its line, which the register rule mends."""
+    path = folder.sealed_registration
+    if not path.is_file() or damage(path, registered["file_sha256"]) is None:
+        return False
+    try:
+        registration = read_registration(folder)
+        return registration is not None and unfinished(registration, registered)
+    except (TachographError, KeyError, TypeError, AttributeError, IndexError):
+        return False  # damaged: told by its hash
 
 
 def _check_against_ledger(folder: StudyFolder, state: StudyState, found: list[tuple[Path, str, str]]) -> None:

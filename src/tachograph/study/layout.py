@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+BEGUN_RECORD = ".record."  # how the name of a record that is being built begins
+
 
 @dataclass(frozen=True)
 class StudyFolder:
@@ -30,6 +32,11 @@ class StudyFolder:
     def session_lock(self) -> Path:
         """Held by the one Snakemake that executes this study."""
         return self.path / "ledger" / "session.lock"
+
+    @property
+    def publication_lock(self) -> Path:
+        """Held while the files of one run are published."""
+        return self.path / "ledger" / "publication.lock"
 
     @property
     def plan(self) -> Path:

@@ -29,8 +29,7 @@ class Ledger:
         self.path = path
 
     def append(self, event: str, **values: Any) -> dict[str, Any]:
-        """Append one event and sync it to disk. Raises TachographError if the chain is broken."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        """Append one event and sync it to disk. Raises TachographError if that is not possible."""
         with self._locked() as descriptor:
             lines = self._lines(descriptor)
             os.ftruncate(descriptor, sum(map(len, lines)))
@@ -38,13 +37,13 @@ class Ledger:
             line = canonical_json(entry).encode() + b"\n"
             before = os.fstat(descriptor).st_size
             try:
-                written = os.write(descriptor, line)
-                if written != len(line):
-                    raise OSError(f"{written} of {len(line)} bytes written")
+                rest = memoryview(line)
+                while rest:  # a full disk takes a part, and says why with the next
+                    rest = rest[os.write(descriptor, rest) :]
                 os.fsync(descriptor)
             except OSError as error:
                 os.ftruncate(descriptor, before)  # a full disk must not leave half a line behind
-                raise TachographError(f"{self.path}: cannot be written: {error}") from None
+                raise TachographError(f"{self.path}: cannot be written: {error.strerror}") from None
         return entry
 
     def read(self) -> list[dict[str, Any]]:
@@ -75,7 +74,11 @@ class Ledger:
 
     @contextmanager
     def _locked(self) -> Iterator[int]:
-        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise TachographError(f"{self.path}: cannot be written: {error.strerror}") from None
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)  # two jobs may append at once
             yield descriptor

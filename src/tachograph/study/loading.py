@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -140,6 +141,7 @@ def load_study(folder: Path, name: str) -> tuple[AnyStudy, Program]:
 def _check_settings(study: Study, trainer: Trainer, path: Path) -> None:
     places = [("settings", study.settings)]
     places += [(f"arms.{name}.settings", arm.settings) for name, arm in study.arms.items()]
+    places += [(f"candidates.{name}.settings", one.settings) for name, one in study.candidates.items()]
     for place, settings in places:
         for key, value in settings.items():
             if key not in trainer.settings:
@@ -160,6 +162,7 @@ def _check_parts(study: Study, trainer: Trainer, path: Path) -> None:
         ("component", study.component, trainer.component),
         ("sweep", study.sweep is not None, trainer.sweep),
         ("parity", study.parity is not None, trainer.parity),
+        ("candidate", any(one.measure == "component" for one in study.candidates.values()), trainer.candidate),
     ):
         if wanted and command is None:
             raise TachographError(f"{path}: {part}: trainer {trainer.name} has no {part} command")
@@ -170,6 +173,28 @@ def _check_parts(study: Study, trainer: Trainer, path: Path) -> None:
         if metric.column not in columns:
             known = ", ".join(columns)
             raise TachographError(f"{path}: curves: found column {metric.column!r}, expected one of: {known}")
+
+
+def refuse_shared_registration(folder: Path, study: AnyStudy) -> None:
+    """Raise TachographError naming both files if another study file has the registration id of ``study``.
+
+    Two studies under one registration could not be told apart in records. Files that cannot be read are left to the
+    day when they are executed.
+    """
+    own = folder / "studies" / f"{study.name}.toml"
+    for path in sorted((folder / "studies").glob("*.toml")):
+        if path == own:
+            continue
+        try:
+            registration = read_toml(path).get("registration")
+            other = uuid.UUID(registration["id"]) if isinstance(registration, dict) else None
+        except (TachographError, KeyError, ValueError, TypeError, AttributeError):
+            continue
+        if other == uuid.UUID(study.registration.id):
+            raise TachographError(
+                f"{own}: registration.id: found {study.registration.id}, which is that of {path} too, expected an id "
+                "of its own (python -c 'import uuid; print(uuid.uuid4())' makes one)"
+            )
 
 
 def load_configuration(value: Mapping[str, Any], file: str = "config/config.yaml") -> Configuration:

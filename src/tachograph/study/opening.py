@@ -5,9 +5,10 @@ Imported each time the Snakefile is read, so it imports nothing heavy.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from tachograph.models import AnyStudy, Checker, Configuration, MachineStudy, Pr
 from tachograph.study.fingerprint import code_fingerprint
 from tachograph.study.integrity import refuse_damage
 from tachograph.study.layout import StudyFolder
-from tachograph.study.loading import load_checker, load_configuration, load_study
+from tachograph.study.loading import load_checker, load_configuration, load_study, refuse_shared_registration
 from tachograph.study.planning import BAND, IDENTITY_CHARACTERS, DeviceKind, PlannedRun, plan_study
 from tachograph.study.registration import content_digest, refuse_silent_change
 from tachograph.study.state import read_state
@@ -28,6 +29,10 @@ from tachograph.study.state import read_state
 CONFIG = Path("config")
 RESULTS = Path("results")
 TARGET = re.compile(rf"(?:\./)?{RESULTS}/([^/]+)/.")
+ROLE_FOLDERS = {"runs": "run", "preflight": "preflight", "baseline": "baseline", "burnin": "burnin", "aa": "aa"}
+RUN_TARGET = re.compile(
+    rf"results/(?P<study>[^/]+)/(?P<folder>{'|'.join(ROLE_FOLDERS)})/((?P<arm>[^/]+)/)?seed(?P<seed>[^/]+)/[^/]+"
+)
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,20 @@ class OpenedStudy:
         return [str(self.folder.path / run.plan_file) for run in self.planned]
 
 
+def refuse_unplanned(studies: Mapping[str, OpenedStudy], targets: Iterable[str]) -> None:
+    """Raise TachographError for a target that looks like a run of a study and is none of its planned ones.
+
+    Snakemake would print its own traceback around the sentence of an input function.
+    """
+    for target in targets:
+        match = RUN_TARGET.fullmatch(os.path.normpath(target))
+        one = studies.get(match["study"]) if match else None
+        if match and one and os.path.normpath(target) not in one.files():
+            role = ROLE_FOLDERS[match["folder"]]
+            arm = match["arm"] or next((run.arm for run in one.planned if run.role == role), "")
+            one.find(role, arm, match["seed"])  # says which ones are planned
+
+
 def check_platform() -> None:
     """Raise TachographError anywhere but on Linux: the lease is built on its locks and on /proc."""
     if not sys.platform.startswith("linux"):
@@ -83,6 +102,7 @@ def check_platform() -> None:
 def open_study(name: str, configuration: Configuration, root: Path, rank: int = 0) -> OpenedStudy:
     """Read one study and plan it. Raises TachographError with one sentence about what is wrong."""
     study, program = load_study(CONFIG, name)
+    refuse_shared_registration(CONFIG, study)
     kind = device_kind(study.device, configuration.device)
     if isinstance(program, Checker):
         assert isinstance(study, MachineStudy)

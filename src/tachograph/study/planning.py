@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
+from tachograph.errors import TachographError
 from tachograph.files import digest
-from tachograph.models import Arm, Study, Trainer
+from tachograph.models import Arm, Candidate, Study, Trainer
 from tachograph.models.base import Scalar
 from tachograph.models.trainer import PLACEHOLDER
 
-Role = Literal["cell", "parity", "preflight", "baseline", "profile", "burnin", "run", "aa"]
+Role = Literal["cell", "parity", "preflight", "baseline", "profile", "burnin", "run", "aa", "candidate"]
 DeviceKind = Literal["cpu", "gpu"]
 
 IDENTITY_CHARACTERS = 16
@@ -26,12 +27,29 @@ PARITY = "parity"
 
 
 @dataclass(frozen=True)
+class Trial:
+    """How a candidate is measured against the arm ``against``, ``pairs`` times.
+
+    ``command``: the changed training command with its ``environment``, which runs in turn with the arm's own;
+    None where one command of the trainer measures both. ``requires``: kind of device without which nothing is run.
+    """
+
+    against: str
+    pairs: int
+    command: tuple[str, ...] | None = None
+    environment: dict[str, str] = field(default_factory=dict)
+    requires: str | None = None
+
+
+@dataclass(frozen=True)
 class PlannedRun:
     """One entry of the registration: everything that determines one run, and where its results are published.
 
     ``command`` still holds ``{python}``, ``{out}`` and ``{device}``, which say where and on which of several equal
-    devices a run is made, not what it computes. ``amount`` is iterations (training) or steps (profile).
+    devices a run is made, not what it computes. ``amount`` is iterations (training) or steps (profile, candidate).
     ``identity`` is the SHA-256 of all that determines the run; ``position`` its place in the registered order.
+    ``arm`` is the name of the candidate where ``trial`` says how one is measured; a trial by runs in turn keeps
+    ``{seed}`` open, as every pair has a seed of its own, from ``seed`` on.
     """
 
     study: str
@@ -49,6 +67,7 @@ class PlannedRun:
     code: str
     max_hold_seconds: float
     identity: str
+    trial: Trial | None = None
 
     @property
     def key(self) -> str:
@@ -57,8 +76,19 @@ class PlannedRun:
 
     @property
     def trains(self) -> bool:
-        """Whether the run writes a history (a training run) or a single file (profile, component, parity, cell)."""
-        return self.role not in ("profile", "parity", "cell")
+        """Whether the run writes a history (a training run) or a single file (profile, parity, candidate, cell …)."""
+        return self.role not in ("profile", "parity", "candidate", "cell")
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether the run consists of runs of two training commands in turn."""
+        return self.trial is not None and self.trial.command is not None
+
+    def changed(self) -> PlannedRun:
+        """The same run with the command and the environment of its candidate. ValueError unless :attr:`in_turn`."""
+        if self.trial is None or self.trial.command is None:
+            raise ValueError(f"{self.key} changes no training command")
+        return replace(self, command=self.trial.command, environment=self.trial.environment)
 
     @property
     def target(self) -> str:
@@ -69,6 +99,8 @@ class PlannedRun:
             return f"profiles/{self.arm}.json"
         if self.role == "cell":
             return f"cells/{self.arm}.json"
+        if self.role == "candidate":
+            return f"candidates/{self.arm}.json"
         return f"{self.folder}/history.jsonl"
 
     @property
@@ -90,14 +122,22 @@ class PlannedRun:
         return f"plan/{self.key}.{self.identity[:IDENTITY_CHARACTERS]}.json"
 
     def as_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "command": list(self.command), "clear_environment": list(self.clear_environment)}
+        value = {**asdict(self), "command": list(self.command), "clear_environment": list(self.clear_environment)}
+        if self.trial is None:
+            del value["trial"]
+        elif self.trial.command is not None:
+            value["trial"]["command"] = list(self.trial.command)
+        return value
 
     @staticmethod
     def from_dict(value: Mapping[str, Any]) -> PlannedRun:
         """Inverse of :meth:`as_dict`. Raises TypeError or KeyError if keys do not fit."""
-        return PlannedRun(
-            **{**value, "command": tuple(value["command"]), "clear_environment": tuple(value["clear_environment"])}
-        )
+        made = {**value, "command": tuple(value["command"]), "clear_environment": tuple(value["clear_environment"])}
+        trial = value.get("trial")
+        if trial is not None:
+            command = trial["command"] if trial["command"] is None else tuple(trial["command"])
+            made["trial"] = Trial(**{**trial, "command": command})
+        return PlannedRun(**made)
 
 
 def block_order(arms: list[str], block: int) -> list[str]:
@@ -145,6 +185,11 @@ def plan_study(
             planner.add("run", name, seed, design.iterations, trainer.command, study.arms[name], block)
     if design.repeat_reference:
         planner.add("aa", design.reference, first_seed, design.iterations, trainer.command, reference)
+    for name, candidate in study.candidates.items():
+        if candidate.measure == "component":
+            planner.add_component_trial(name, candidate)
+        else:
+            planner.add_trial_in_turn(name, candidate)
     return planner.runs
 
 
@@ -163,25 +208,81 @@ class _Planner:
         arm: Arm,
         block: int | None = None,
     ) -> None:
+        command = self._command(template, arm, {"seed": seed, "iterations": amount, "steps": amount})
+        self._append(role, arm_name, seed, amount, command, arm.environment, block)
+
+    def add_component_trial(self, name: str, candidate: Candidate) -> None:
+        """One command of the trainer, in the environment of the arm, measures base and candidate."""
+        base, seed = self.study.base_arm(name), self.study.design.seeds[0]
+        arm = self.study.arms[base]
+        assert candidate.steps is not None
+        assert self.trainer.candidate is not None
+        own: dict[str, Scalar] = {
+            "candidate": name,
+            "arm": base,
+            "pairs": candidate.pairs,
+            "steps": candidate.steps,
+            "seed": seed,
+        }
+        command = self._command(self.trainer.candidate, arm, own)
+        self._append(
+            "candidate", name, seed, candidate.steps, command, arm.environment, trial=Trial(base, candidate.pairs)
+        )
+
+    def add_trial_in_turn(self, name: str, candidate: Candidate) -> None:
+        """Runs of the arm's training command and of the changed one in turn."""
+        base, seed = self.study.base_arm(name), self.study.design.seeds[0]
+        arm, iterations = self.study.arms[base], candidate.iterations
+        assert iterations is not None
+        changed = Arm(
+            title=candidate.title,
+            environment={**arm.environment, **candidate.environment},
+            settings={**arm.settings, **candidate.settings},
+            arguments=[*arm.arguments, *candidate.arguments],
+        )
+        amounts: dict[str, Scalar] = {"iterations": iterations, "steps": iterations}
+        own, other = (self._command(self.trainer.command, one, amounts) for one in (arm, changed))
+        if (own, arm.environment) == (other, changed.environment):
+            raise TachographError(
+                f"study {self.study.name}: candidates.{name}: its command and environment are those of arm {base}, "
+                "expected a change"
+            )
+        trial = Trial(base, candidate.pairs, other, dict(changed.environment), candidate.requires)
+        self._append("candidate", name, seed, iterations, own, arm.environment, trial=trial)
+
+    def _command(self, template: list[str], arm: Arm, own: Mapping[str, Scalar]) -> tuple[str, ...]:
+        """``template`` filled with settings, ``own`` values and what every command may know of the study."""
         defaults = {k: s.default for k, s in self.trainer.settings.items() if s.default is not None}
-        settings = {**defaults, **self.study.settings, **arm.settings}
-        arguments = arm.arguments if template is self.trainer.command else []
-        values: dict[str, Scalar] = {**settings, "seed": seed, "iterations": amount, "steps": amount}
+        values: dict[str, Scalar] = {**defaults, **self.study.settings, **arm.settings, **own}
         values |= {"threads": self.study.threads, "arms": ",".join(self.study.arms)}
         if self.study.sweep:
             sizes = ",".join(map(str, self.study.sweep.batch_sizes))
             values |= {"batch_sizes": sizes, "warm_up": self.study.sweep.warm_up, "calls": self.study.sweep.calls}
-        command = tuple(fill(part, values) for part in [*template, *arguments])
+        arguments = arm.arguments if template is self.trainer.command else []
+        return tuple(fill(part, values) for part in [*template, *arguments])
+
+    def _append(
+        self,
+        role: Role,
+        arm_name: str,
+        seed: int,
+        amount: int,
+        command: tuple[str, ...],
+        environment: Mapping[str, str],
+        block: int | None = None,
+        trial: Trial | None = None,
+    ) -> None:
         determining = {
             "role": role,
             "command": command,
-            "environment": arm.environment,
+            "environment": environment,
             "clear_environment": self.trainer.clear_environment,
             "amount": amount,
             "seed": seed,
             "threads": self.study.threads,
             "device_kind": self.device_kind,
             "code": self.code,
+            **({} if trial is None else {"trial": asdict(trial)}),
         }
         self.runs.append(
             PlannedRun(
@@ -193,13 +294,14 @@ class _Planner:
                 position=len(self.runs),
                 amount=amount,
                 command=command,
-                environment=dict(arm.environment),
+                environment=dict(environment),
                 clear_environment=tuple(self.trainer.clear_environment),
                 threads=self.study.threads,
                 device_kind=self.device_kind,
                 code=self.code,
                 max_hold_seconds=self.study.max_hold_minutes * 60.0,
                 identity=digest(determining),
+                trial=trial,
             )
         )
 
@@ -213,7 +315,11 @@ def _text(value: Scalar) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def resolve_command(planned: PlannedRun, *, out: str, device: str) -> list[str]:
-    """The argument list that is executed: ``{python}``, ``{out}`` and ``{device}`` filled in."""
+def resolve_command(planned: PlannedRun, *, out: str, device: str, seed: int | None = None) -> list[str]:
+    """The argument list that is executed: ``{python}``, ``{out}`` and ``{device}`` filled in, and an open ``{seed}``.
+
+    ``seed`` None: that of the planned run.
+    """
     values: dict[str, Scalar] = {"python": sys.executable, "out": out, "device": device}
+    values["seed"] = planned.seed if seed is None else seed
     return [fill(part, values) for part in planned.command]

@@ -31,6 +31,8 @@ def set_record_aside(folder: StudyFolder, why: str) -> bool:
         return known
     number = next_record_folder(folder)
     folder.records.mkdir(exist_ok=True)
-    folder.record.rename(folder.records / f"{number:03d}")
+    # The line comes before the move: a program that is killed between the two leaves a record that the next one
+    # sets aside or keeps, and none that the ledger misses.
     Ledger(folder.ledger).append("record_set_aside", folder=f"records/{number:03d}", reason=why)
+    folder.record.rename(folder.records / f"{number:03d}")
     return True

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
-from tachograph.files import sha256_file
+from tachograph.files import remove_partial, sha256_file, unlocked
 from tachograph.lease.processes import boot_id, is_alive
-from tachograph.study.layout import StudyFolder
+from tachograph.study.layout import BEGUN_RECORD, StudyFolder
 from tachograph.study.ledger import Ledger
-from tachograph.study.state import Attempt, read_state
+from tachograph.study.planning import PlannedRun
+from tachograph.study.state import Attempt, StudyState, read_state
+
+NO_END = "nothing told how it ended: its program was killed, the machine went down, or the disk was full"
 
 
-def _still_runs(process: dict[str, Any]) -> bool:
+def still_runs(process: dict[str, Any]) -> bool:
+    """Whether the program that makes an attempt lives: by number, time of start and boot of its process."""
     if process["host"] != socket.gethostname():
         return True  # another host's process cannot be looked at from here
     return process["boot_id"] == boot_id() and is_alive(process["pid"], process["start_ticks"])
@@ -29,8 +34,9 @@ def close_abandoned(folder: StudyFolder, keys: Iterable[str] | None = None) -> l
     closed = []
     for key in sorted(wanted & state.attempts.keys()):
         for attempt in state.attempts[key]:
-            if attempt.status is None and not _still_runs(attempt.process):
+            if attempt.status is None and not still_runs(attempt.process):
                 place = folder.path / attempt.folder
+                remove_partial(place)
                 Ledger(folder.ledger).append(
                     "ended",
                     run=key,
@@ -39,7 +45,7 @@ def close_abandoned(folder: StudyFolder, keys: Iterable[str] | None = None) -> l
                     exit_code=None,
                     signal=None,
                     validity="invalid",
-                    reason="the program that made it was killed or the machine went down",
+                    reason=NO_END,
                     files={
                         path.relative_to(place).as_posix(): sha256_file(path)
                         for path in sorted(place.rglob("*"))
@@ -49,3 +55,35 @@ def close_abandoned(folder: StudyFolder, keys: Iterable[str] | None = None) -> l
                 )
                 closed.append(attempt)
     return closed
+
+
+def as_seen_now(state: StudyState) -> StudyState:
+    """``state`` with each attempt that has no end and whose program is dead as ``interrupted``; nothing is written.
+
+    The next session puts it on the ledger: see :func:`close_abandoned`.
+    """
+    for tries in state.attempts.values():
+        for attempt in tries:
+            if attempt.status is None and not still_runs(attempt.process):
+                attempt.status, attempt.validity, attempt.reason = "interrupted", "invalid", NO_END
+    return state
+
+
+def announce_requests(folder: StudyFolder, planned: Iterable[PlannedRun], outputs: Collection[str]) -> None:
+    """Tell the ledger which published targets Snakemake is about to delete because their jobs run again.
+
+    Without the line a deletion by Snakemake, killed before the job could tell, would look like one by somebody else.
+    """
+    state = read_state(folder)
+    for run in planned:
+        names = {str(folder.path / name) for name in (run.target, run.run_file)}
+        if run.key in state.published and run.key not in state.requested and not names.isdisjoint(outputs):
+            Ledger(folder.ledger).append("requested", run=run.key, forced=False)
+
+
+def remove_leftovers(folder: StudyFolder) -> None:
+    """Remove files and records that killed programs had begun; those of the living are locked."""
+    remove_partial(folder.path)
+    for path in folder.path.glob(f"{BEGUN_RECORD}*"):
+        if path.is_dir() and unlocked(path):
+            shutil.rmtree(path, ignore_errors=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from tachograph.errors import TachographError
-from tachograph.files import canonical_json, digest, publish_copy, read_json, sha256_file, write_json
+from tachograph.files import canonical_json, digest, pretty_json, publish_copy, read_json, sha256_file, write_json
 from tachograph.models import AnyStudy, Checker, MachineStudy, Program, Study, Trainer
 from tachograph.study.fingerprint import module_folder
 from tachograph.study.gitstate import git_state
@@ -36,6 +37,23 @@ def content_digest(study: AnyStudy, trainer: Program, planned: Sequence[PlannedR
 def read_registration(folder: StudyFolder) -> dict[str, Any] | None:
     """The sealed registration with its amendments, or None before the first execution."""
     return read_json(folder.sealed_registration) if folder.sealed_registration.exists() else None
+
+
+def unfinished(registration: dict[str, Any], event: dict[str, Any] | None) -> bool:
+    """Whether the newest entry of the sealed registration lacks its line in the ledger, and nothing else.
+
+    A program that is killed between the file and the line leaves this behind. ``event`` is the newest line about the
+    registration, None if there is none.
+    """
+    entries = [registration["original"], *registration["amendments"]]
+    newest = entries[-1]
+    if digest(newest["content"]) != newest["sha256"]:
+        return False
+    if len(entries) == 1:
+        return event is None
+    before = {**registration, "amendments": registration["amendments"][:-1]}
+    sealed = hashlib.sha256(pretty_json(before).encode()).hexdigest()
+    return event is not None and event["file_sha256"] == sealed and newest["previous"] == digest(entries[-2])
 
 
 def current(registration: dict[str, Any]) -> dict[str, Any]:
@@ -118,6 +136,8 @@ def register(
     now = content(study, trainer, planned)
     sha = digest(now)
     registration = read_registration(folder)
+    if registration is not None and unfinished(registration, state.last("registered", "amended")):
+        _tell(folder, registration)
     if registration is not None and current(registration)["sha256"] == sha:
         publish_copy(folder.sealed_registration, folder.registration)
         return sha
@@ -130,24 +150,28 @@ def register(
     }
     if registration is None:
         registration = {"schema": "registration/1", "study": study.name, "original": entry, "amendments": []}
-        event = "registered"
     else:
         held = current(registration)
         entry["previous"] = digest(held)
         entry["changes"] = changes(held["content"], now)
         entry["reason"] = reason
         registration["amendments"].append(entry)
-        event = "amended"
     write_json(folder.sealed_registration, registration)
-    Ledger(folder.ledger).append(
-        event,
-        sha256=sha,
-        file_sha256=sha256_file(folder.sealed_registration),
-        results_known=state.any_finished,
-        reason=entry.get("reason"),
-    )
+    _tell(folder, registration)
     publish_copy(folder.sealed_registration, folder.registration)
     return sha
+
+
+def _tell(folder: StudyFolder, registration: dict[str, Any]) -> None:
+    """The ledger's line about the newest entry of the sealed registration."""
+    newest = current(registration)
+    Ledger(folder.ledger).append(
+        "amended" if registration["amendments"] else "registered",
+        sha256=newest["sha256"],
+        file_sha256=sha256_file(folder.sealed_registration),
+        results_known=newest["results_known"],
+        reason=newest.get("reason"),
+    )
 
 
 def _git_states(trainer: Program, root: Path) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import getpass
 import os
 import socket
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from tachograph.models import Configuration
 from tachograph.scripting import tell_jobs
 from tachograph.study.layout import StudyFolder
 from tachograph.study.opening import OpenedStudy
-from tachograph.study.recovery import close_abandoned
+from tachograph.study.recovery import announce_requests, close_abandoned, remove_leftovers
 from tachograph.study.status import write_status
 
 GPU_TOKENS = 1
@@ -35,12 +35,17 @@ class StudyBusyError(TachographError):
 
 
 def begin(
-    studies: Iterable[OpenedStudy], configuration: Configuration, resources: Mapping[str, Any], forced: list[str]
+    studies: Iterable[OpenedStudy],
+    configuration: Configuration,
+    resources: Mapping[str, Any],
+    forced: list[str],
+    outputs: Collection[str],
 ) -> None:
     """What must hold before the first job: caps, devices, lock folders, and nobody else at work on these studies.
 
-    Attempts that a killed program left open are closed as ``interrupted``. ``forced`` names the files and rules that
-    the user wants made again. Raises TachographError.
+    Attempts that a killed program left open are closed as ``interrupted``, and its half files are removed.
+    ``forced`` names the files and rules that the user wants made again, ``outputs`` what the jobs of this session
+    make: Snakemake deletes these before their jobs start. Raises TachographError.
     """
     tell_jobs(configuration, forced)
     check_caps(resources)
@@ -50,6 +55,8 @@ def begin(
         prepare_folder(lock_path(folder, device.physical_id))
         _held.append(_take_session(one.folder))
         close_abandoned(one.folder)
+        remove_leftovers(one.folder)
+        announce_requests(one.folder, one.planned, outputs)
         write_status(one.folder)
 
 

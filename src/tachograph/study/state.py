@@ -13,6 +13,18 @@ from tachograph.study.planning import PlannedRun
 ATTEMPT_STATUSES = ("finished", "failed", "killed", "time_limit", "interrupted")
 
 
+@dataclass(frozen=True)
+class Pruned:
+    """A sealed file that `tachograph prune` removed: its size, and the line of the ledger (from 1) that says so."""
+
+    bytes: int
+    line: int
+
+    @property
+    def words(self) -> str:
+        return f"pruned (ledger line {self.line})"
+
+
 @dataclass
 class Attempt:
     """One try at a run, as the ledger tells it. ``status`` is None while nothing says how it ended."""
@@ -29,6 +41,7 @@ class Attempt:
     files: dict[str, str] = field(default_factory=dict)
     hold_seconds: float | None = None
     discarded: dict[str, Any] | None = None
+    pruned: dict[str, Pruned] = field(default_factory=dict)
 
     @property
     def folder(self) -> str:
@@ -85,7 +98,7 @@ def read_state(folder: StudyFolder) -> StudyState:
 def interpret(events: Iterable[dict[str, Any]]) -> StudyState:
     """Fold the events of a ledger into the state of the study."""
     state = StudyState(events=list(events), attempts={}, published={}, requested=set())
-    for event in state.events:
+    for line, event in enumerate(state.events, start=1):
         kind, key = event["event"], event.get("run", "")
         if kind == "requested":
             state.requested.add(key)
@@ -102,12 +115,14 @@ def interpret(events: Iterable[dict[str, Any]]) -> StudyState:
                     process=event["process"],
                 )
             )
-        elif kind in ("ended", "discarded"):
+        elif kind in ("ended", "discarded", "pruned"):
             attempt = next(a for a in state.attempts[key] if a.number == event["attempt"])
             if kind == "ended":
                 attempt.status, attempt.validity = event["status"], event["validity"]
                 attempt.reason, attempt.ended_at = event["reason"], event["at"]
                 attempt.files, attempt.hold_seconds = event["files"], event["hold_seconds"]
+            elif kind == "pruned":
+                attempt.pruned |= {name: Pruned(size, line) for name, size in event["files"].items()}
             else:
                 if state.published.get(key, {}).get("attempt") == attempt.number:
                     state.requested.add(key)  # the discard withdraws the published copy

@@ -8,6 +8,7 @@ from tachograph.files import write_text
 from tachograph.study.layout import StudyFolder
 from tachograph.study.ledger import utc_now
 from tachograph.study.planning import PlannedRun
+from tachograph.study.recovery import as_seen_now
 from tachograph.study.registration import current_study, read_registration
 from tachograph.study.state import StudyState, counts, read_state
 
@@ -18,7 +19,7 @@ def write_status(folder: StudyFolder) -> None:
     if registration is None:
         return
     study, _, planned = current_study(registration)
-    state = read_state(folder)
+    state = as_seen_now(read_state(folder))
     write_text(folder.status, status_page(study.title, folder, planned, state))
 
 

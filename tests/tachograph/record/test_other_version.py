@@ -7,10 +7,15 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tachograph_study import make
 
+from tachograph.files import write_json
+from tachograph.record.facts import read_record
 from tachograph.record.manifest import write_manifest
 from tachograph.record.verify import verify
 from tachograph.study.layout import StudyFolder
+
+KEPT = Path(__file__).parents[2] / "data" / "records"
 
 
 @pytest.fixture
@@ -28,6 +33,33 @@ def older(recorded: StudyFolder, tmp_path: Path) -> Path:
     (folder / "tables/factors.csv").write_text("\n".join(line.split(",", 1)[1] for line in lines) + "\n")
     write_manifest(folder)
     return folder
+
+
+@pytest.mark.parametrize("record", sorted(KEPT.iterdir()), ids=lambda path: path.name)
+def test_kept_record_of_each_version_verifies(record: Path) -> None:
+    """A real record by each version that wrote others: its seal holds, its numbers follow, this version reads it."""
+    assert json.loads((record / "record.json").read_text())["generator"]["version"] == record.name
+    assert verify(record) == []
+    assert read_record(record).histories
+
+
+def test_record_of_another_version_is_superseded_whole(study: StudyFolder) -> None:
+    """A record that lacks what this version adds: it is set aside as it is, verifies there, and the new one says so."""
+    for name in ("ro-crate-metadata.json", "provenance.intoto.json"):
+        (study.record / name).unlink()
+    for name in ("workflow", "schemas", "registration", "machine"):
+        shutil.rmtree(study.record / name)
+    record = json.loads((study.record / "record.json").read_text())
+    del record["workflow"]
+    record["generator"]["version"] = "0.0.9"
+    write_json(study.record / "record.json", record)
+    write_manifest(study.record)
+    assert verify(study.record) == []
+    written = make(study)
+    assert not written.kept
+    assert verify(study.record) == verify(study.records / "001") == []
+    superseded = json.loads((study.record / "record.json").read_text())["supersedes"]
+    assert (superseded["record_id"], superseded["folder"]) == (record["record_id"], "records/001")
 
 
 def test_older_record_verifies(older: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from tachograph_study import execute_study, lay_out, make
+from tachograph_study import derive, execute_study, lay_out, make
 
 from tachograph.analysis.sealed import read_sealed
 from tachograph.analysis.study import sections
@@ -26,7 +26,8 @@ from tachograph.study.integrity import damaged_files
 from tachograph.study.layout import StudyFolder
 from tachograph.study.state import read_state
 
-SCHEMA = Path(__file__).parents[3] / "workflow/schemas/record.schema.json"
+REPOSITORY = Path(__file__).parents[3]
+SCHEMA = REPOSITORY / "workflow/schemas/record.schema.json"
 
 
 @pytest.fixture
@@ -106,6 +107,7 @@ def test_forged_page_or_table_with_a_new_seal_is_found(copy: Path) -> None:
     assert verify(copy) == [
         "tables/factors.csv: it is not what record.json gives",
         "record.md: it is not what record.json gives",
+        "ro-crate-metadata.json: it is not what record.json gives",  # it holds the hashes of the other two
     ]
 
 
@@ -159,7 +161,7 @@ def test_no_log_of_the_trainer_is_copied(copy: Path) -> None:
 def test_same_content_keeps_the_standing_record(study: StudyFolder) -> None:
     """Writing the record again without a change keeps its id and its files, and piles up nothing."""
     before = sha256_file(study.record / MANIFEST)
-    written = write_record(study, SCHEMA.parent)
+    written = write_record(study, REPOSITORY)
     assert (written.kept, written.manifest_sha256) == (True, before)
     assert not study.records.exists()
     assert damaged_files(study, read_state(study), whole=True) == []
@@ -179,12 +181,53 @@ def test_new_content_sets_the_old_record_aside(study: StudyFolder) -> None:
     assert verify(study.record) == []
 
 
+def test_edited_surroundings_alone_make_no_new_record(study: StudyFolder, tmp_path: Path) -> None:
+    """Another comment or configuration: the standing record stays; the next one has the new files."""
+    before = sha256_file(study.record / MANIFEST)
+    repository = tmp_path / "repository"
+    for name in ("Snakefile", "workflow/rules", "workflow/schemas", "profiles/default", "envs/requirements.txt"):
+        source, target = REPOSITORY / name, repository / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _ = shutil.copytree(source, target) if source.is_dir() else shutil.copyfile(source, target)
+    with (repository / "Snakefile").open("a") as stream:
+        stream.write("# a comment\n")
+    (study.path.parents[1] / "config/config.yaml").write_text("studies: [stub]\n")
+    assert write_record(study, repository).kept
+    assert sha256_file(study.record / MANIFEST) == before
+    edit_json(study.machine, lambda machine: machine.update(host="another name"))
+    derive(study)
+    assert not write_record(study, repository).kept
+    assert (study.record / "workflow/Snakefile").read_text().endswith("# a comment\n")
+    assert (study.record / "workflow/config/config.yaml").read_text() == "studies: [stub]\n"
+    assert verify(study.record) == []
+    assert verify(study.records / "001") == []
+
+
+def test_no_workflow_no_record(study: StudyFolder, tmp_path: Path) -> None:
+    """Without a Snakefile to copy: one sentence that names it, and nothing has changed."""
+    shutil.move(study.record, tmp_path / "record")
+    with pytest.raises(TachographError, match=r"Snakefile: the file is not there"):
+        write_record(study, tmp_path)
+    assert not study.record.exists()
+    assert not list(study.path.glob(".record.*"))
+
+
+def test_study_file_that_says_something_else_is_not_copied(study: StudyFolder) -> None:
+    """A study file that was edited after the runs is not passed off as the registered one."""
+    path = study.path.parents[1] / "config/studies/stub.toml"
+    path.write_text(path.read_text().replace("value = 4.0", "value = 2.0"))
+    shutil.rmtree(study.record)
+    write_record(study, REPOSITORY)
+    assert not (study.record / "registration").exists()
+    assert verify(study.record) == []
+
+
 def test_stale_analysis_is_refused(study: StudyFolder) -> None:
     """An analysis.json that does not follow from the sealed files gives no record, and changes nothing."""
     edit_json(study.analysis, lambda analysis: analysis["factors"][0].update(factor=40.0))
     before = sha256_file(study.record / MANIFEST)
     with pytest.raises(TachographError, match=r"analysis.json: factors"):
-        write_record(study, SCHEMA.parent)
+        write_record(study, REPOSITORY)
     assert sha256_file(study.record / MANIFEST) == before
     assert not list(study.path.glob(".record.*"))
 
@@ -194,7 +237,7 @@ def test_altered_standing_record_is_not_built_over(study: StudyFolder) -> None:
     path = study.record / "record.md"
     path.write_text(path.read_text() + "It is great.\n")
     with pytest.raises(TachographError, match=r"record.md: it was altered"):
-        write_record(study, SCHEMA.parent)
+        write_record(study, REPOSITORY)
     assert path.read_text().endswith("It is great.\n")
 
 
@@ -204,7 +247,7 @@ def test_links_are_refused(study: StudyFolder) -> None:
     path.rename(study.path / "away.svg")
     path.symlink_to(study.path / "away.svg")
     with pytest.raises(TachographError, match=r"figures/rates.svg"):
-        write_record(study, SCHEMA.parent)
+        write_record(study, REPOSITORY)
 
 
 def test_folder_without_record_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,76 @@
+"""What was measured of one candidate, whichever way it was measured."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from tachograph.evidence.interval import Factor
+from tachograph.evidence.judging import Judged
+from tachograph.evidence.verdicts import CurveVerdict, ParityVerdict
+
+
+@dataclass(frozen=True)
+class OnceOnly:
+    """Seconds that a candidate costs once. ``first``: caches as they were; ``later``: caches filled; None: unknown.
+
+    ``base``: what the arm itself costs once. ``break_even``: after how many units of ``unit`` the candidate is ahead
+    of the arm, its first cost included; None where it never is.
+    """
+
+    first: float | None
+    later: float | None
+    base: float
+    break_even: float | None
+    unit: str
+
+
+@dataclass(frozen=True)
+class Measured:
+    """``part`` was timed, in ``unit`` per second; ``pairs`` hold the rates of ``base`` and ``candidate``.
+
+    ``factor`` is candidate over base. Of ``steps`` (counted in ``step_unit``) ``nonfinite_steps`` had numbers that are
+    not finite in the candidate's output. ``parity`` compares with float64, ``curves`` whole runs (None where none
+    were made); both with a sentence.
+    """
+
+    part: str
+    unit: str
+    pairs: list[dict[str, Any]]
+    factor: Judged[Factor]
+    steps: int
+    step_unit: str
+    nonfinite_steps: int
+    parity: ParityVerdict
+    parity_sentence: str
+    once: OnceOnly | None
+    tensors: list[dict[str, Any]] = field(default_factory=list)
+    curves: CurveVerdict | None = None
+    curves_sentence: str | None = None
+
+    def as_row(self) -> dict[str, Any]:
+        found = self.factor.result
+        return {
+            "part": self.part,
+            "unit": self.unit,
+            "pairs": self.pairs,
+            "factor": None if found is None else found.factor,
+            "low": None if found is None else found.low,
+            "high": None if found is None else found.high,
+            "confidence": None if found is None else found.confidence,
+            "note": self.factor.reason if found is None else found.note,
+            "steps": self.steps,
+            "step_unit": self.step_unit,
+            "nonfinite_steps": self.nonfinite_steps,
+            "parity": str(self.parity),
+            "parity_sentence": self.parity_sentence,
+            "tensors": self.tensors,
+            "curves": None if self.curves is None else str(self.curves),
+            "curves_sentence": self.curves_sentence,
+            "once": None if self.once is None else asdict(self.once),
+        }
+
+
+def pair_rows(base: list[float], candidate: list[float]) -> list[dict[str, Any]]:
+    """The rates of every pair, and their ratio."""
+    return [{"base": b, "candidate": c, "factor": c / b} for b, c in zip(base, candidate, strict=True)]

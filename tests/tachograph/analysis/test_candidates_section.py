@@ -1,0 +1,267 @@
+"""The section of candidates: right figures from files and histories of known content."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tachograph.analysis.candidates import candidates
+from tachograph.analysis.sealed import SealedRun, SealedStudy, read_sealed
+from tachograph.files import sha256_file
+from tachograph.models import Study, Trainer
+from tachograph.study.layout import StudyFolder
+from tachograph.study.planning import PlannedRun, plan_study
+from tachograph.study.state import Attempt
+
+T_ONE, T_TWO = 12.7062, 4.3027  # 97.5 % points of Student's t with 1 and 2 degrees of freedom, from a printed table
+FORWARD = "move network forward"
+COMMAND = ["{python}", "x.py", "{candidate}", "{pairs}", "{steps}", "{out}"]
+
+
+@pytest.fixture
+def sealed(executed: Path) -> SealedStudy:
+    return read_sealed(StudyFolder(executed / "results/stub"))
+
+
+def component(**more: Any) -> dict[str, Any]:
+    return {"title": "a title", "why": "a reason", "measure": "component", "steps": 202, "pairs": 2, **more}
+
+
+def in_turn(**more: Any) -> dict[str, Any]:
+    changed = {"environment": {"STUB_PAUSE": "0.01"}, "iterations": 4, "pairs": 3, "against": "reference"}
+    return {"title": "a title", "why": "a reason", "measure": "run", **changed, **more}
+
+
+def with_candidates(sealed: SealedStudy, registered: dict[str, Any], place: Path) -> _Study:
+    """The executed study as it would be with these candidates registered and nothing measured of them yet."""
+    study = Study.model_validate({**sealed.study.model_dump(by_alias=True), "candidates": registered})
+    trainer = Trainer.model_validate({**sealed.trainer.model_dump(by_alias=True), "candidate": COMMAND})
+    planned = plan_study(study, trainer, "cpu", "0" * 64)
+    state = replace(sealed.state, attempts=dict(sealed.state.attempts))
+    return _Study(replace(sealed, study=study, trainer=trainer, planned=planned, state=state), place)
+
+
+class _Study:
+    """A study to which results of candidates are added."""
+
+    def __init__(self, sealed: SealedStudy, place: Path) -> None:
+        self.sealed, self.place = sealed, place
+
+    def _find(self, name: str) -> PlannedRun:
+        return next(run for run in self.sealed.planned if run.role == "candidate" and run.arm == name)
+
+    def add(self, name: str, content: dict[str, Any], histories: dict[str, str] | None = None) -> None:
+        """One valid attempt that left ``content`` and ``histories`` (relative path -> text)."""
+        planned = self._find(name)
+        folder = self.place / name
+        folder.mkdir()
+        for file, text in {f"{name}.json": json.dumps(content), **(histories or {})}.items():
+            (folder / file).parent.mkdir(exist_ok=True)
+            (folder / file).write_text(text)
+        files = {path.relative_to(folder).as_posix(): sha256_file(path) for path in folder.rglob("*") if path.is_file()}
+        attempt = Attempt(planned.key, 1, planned.identity, "", {}, "finished", "valid", files=files)
+        self.sealed.state.attempts[planned.key] = [attempt]
+        self.sealed.runs[planned.key] = SealedRun(
+            planned, attempt, {"result": f"{name}.json"}, folder / f"{name}.json", None
+        )
+
+    def rows(self, share: float | None = None) -> dict[str, dict[str, Any]]:
+        rows = [] if share is None else [{"stage": FORWARD, "arms": {"fast": {"share": share}}}]
+        return {one["name"]: one for one in candidates(self.sealed, {"rows": rows})}
+
+
+def trial(
+    seconds: list[tuple[float, float]], bad: int = 0, error: float = 1e-6, one_off: dict[str, float] | None = None
+) -> dict[str, Any]:
+    """A candidate file over 202 steps of 1024 games; ``seconds`` of base and candidate, pair by pair."""
+    common = {"name": "policy logits", "dtype": "float32", "tolerance": 1e-3, "repeat_max_abs": 0.0}
+    tensors = [
+        {**common, "arm": arm, "rmse_fp64": e, "max_abs_fp64": e, "max_abs_reference": e, "nonfinite_rows": n}
+        for arm, e, n in (("base", 1e-6, 0), ("candidate", error, bad))
+    ]
+    work = 202 * 1024 / len(seconds)
+    return {
+        "schema": "candidate/1",
+        "available": True,
+        "part": FORWARD,
+        "unit": "positions",
+        "pairs": [
+            {"base": {"seconds": base, "work": work}, "candidate": {"seconds": own, "work": work}}
+            for base, own in seconds
+        ],
+        "steps": 202,
+        "nonfinite_steps": {"base": 0, "candidate": bad},
+        "one_off": one_off,
+        "parity": {"schema": "parity/1", "batches": 20, "rows": 20480, "tensors": tensors},
+    }
+
+
+def test_compiled_forward_of_the_first_study(sealed: SealedStudy, tmp_path: Path) -> None:
+    """86.1 ms against 60.9 ms per step is 1.41x; 44/202 steps reject it; 36.6 s are paid after 36.6 / 0.0252 steps."""
+    study = with_candidates(sealed, {"compile": component()}, tmp_path)
+    base, own = 101 * 0.0861, 101 * 0.0609
+    seconds = [(base * 1.01, own), (base / 1.01, own)]
+    study.add("compile", trial(seconds, bad=44, one_off={"cold_seconds": 36.6, "warm_seconds": 2.0}))
+    row = study.rows(share=0.888)["compile"]
+    assert (row["verdict"], row["reason"]) == ("REJECTED", "invalid-output")
+    assert "44/202 (21.78%) steps with NaN rows" in row["sentence"]
+    measured = row["measured"]
+    assert measured["factor"] == pytest.approx(86.1 / 60.9)
+    half = T_ONE * math.sqrt(2) * math.log(1.01) / math.sqrt(2)
+    assert measured["low"] == pytest.approx(86.1 / 60.9 * math.exp(-half), rel=1e-4)
+    assert measured["high"] == pytest.approx(86.1 / 60.9 * math.exp(half), rel=1e-4)
+    assert measured["once"]["break_even"] == pytest.approx(36.6 / (0.0861 * (1.01 + 1 / 1.01) / 2 - 0.0609))
+    assert measured["whole"] == {"share": 0.888, "factor": pytest.approx(1 / (0.112 + 0.888 * 60.9 / 86.1))}
+    assert row["evidence"]["sha256"] == sha256_file(tmp_path / "compile/compile.json")
+
+
+@pytest.mark.parametrize(
+    ("content", "verdict", "reason"),
+    [
+        (trial([(2.0, 1.0), (2.02, 1.0)]), "KEPT", None),
+        (trial([(1.0, 1.0), (1.02, 1.0)]), "REJECTED", "no-gain"),
+        (trial([(2.0, 1.0), (6.0, 1.0)]), "REJECTED", "no-gain"),  # 3.5x, but the interval does not show it
+        (trial([(2.0, 1.0), (2.02, 1.0)], bad=1), "REJECTED", "invalid-output"),
+        (trial([(2.0, 1.0), (2.02, 1.0)], error=0.5), "REJECTED", "invalid-output"),
+        ({**trial([(2.0, 1.0), (2.02, 1.0)]), "parity": None, "no_parity": "it draws"}, "KEPT", None),
+        ({"schema": "candidate/1", "available": False, "reason": "no compiler"}, "NOT RUN", None),
+        ({"schema": "candidate/1", "available": True}, "NO VERDICT", None),
+        (
+            {**trial([(2.0, 1.0), (2.02, 1.0)]), "nonfinite_steps": {"base": 1, "candidate": 0}},
+            "REJECTED",
+            "not-matched",
+        ),
+    ],
+)
+def test_each_file_has_its_verdict(
+    sealed: SealedStudy, tmp_path: Path, content: dict[str, Any], verdict: str, reason: str | None
+) -> None:
+    """Every way to end, and an unreadable file never ends as kept."""
+    study = with_candidates(sealed, {"one": component()}, tmp_path)
+    study.add("one", content)
+    row = study.rows()["one"]
+    assert (row["verdict"], row["reason"]) == (verdict, reason), row["sentence"]
+
+
+def test_candidate_that_was_not_made_has_no_verdict(sealed: SealedStudy, tmp_path: Path) -> None:
+    """Without a counted attempt there are no figures, and the row says so."""
+    row = with_candidates(sealed, {"one": component()}, tmp_path).rows()["one"]
+    assert (row["verdict"], row["status"], row["measured"], row["evidence"]) == ("NO VERDICT", "missing", None, None)
+
+
+def test_of_rivals_the_fastest_is_kept(sealed: SealedStudy, tmp_path: Path) -> None:
+    """A rival that could be kept supersedes a slower one; one with rows that are not finite supersedes nothing."""
+    names = {"slow": component(rivals=["fine"]), "fine": component(), "broken": component(rivals=["slow", "fine"])}
+    study = with_candidates(sealed, names, tmp_path)
+    study.add("slow", trial([(2.0, 1.0), (2.02, 1.0)]))
+    study.add("fine", trial([(3.0, 1.0), (3.03, 1.0)]))
+    study.add("broken", trial([(9.0, 1.0), (9.09, 1.0)], bad=1))
+    rows = study.rows()
+    assert {name: row["reason"] for name, row in rows.items()} == {
+        "slow": "superseded", "fine": None, "broken": "invalid-output",
+    }  # fmt: skip
+    assert "superseded by fine" in rows["slow"]["sentence"]
+
+
+def history(iterations: list[float], loss: float | str = 0.0) -> str:
+    """Iterations of 100 steps that took so many seconds; the stage took half of each."""
+    lines = []
+    for number, seconds in enumerate(iterations, start=1):
+        metrics = {"policy_loss": loss if number == 2 else 0.0, "entropy": 3.0, "kept": 5, "games_finished": 3}
+        endings = {f"endings_{kind}": 0 for kind in ("flag", "no_moves", "battleless", "ply_cap")}
+        times = {"collection_seconds": seconds / 2, "move_update_seconds": seconds / 2, "iteration_seconds": seconds}
+        lines.append(json.dumps({"iteration": number, "steps": 100, **times, **metrics, **endings}))
+    return "\n".join(lines) + "\n"
+
+
+def turns(base: list[str], own: list[str | None]) -> tuple[dict[str, Any], dict[str, str]]:
+    """A file of runs in turn with their histories; None is a run that gave up at a number that is not finite."""
+    runs, files = [], {}
+    for pair, both in enumerate(zip(base, own, strict=True)):
+        for side, text in zip(("base", "candidate"), both, strict=True):
+            turn = len(runs) + 1
+            name = f"{turn:03d}-{side}/history.jsonl"
+            ended = "not finite" if text is None else "finished"
+            one = {"turn": turn, "side": side, "pair": pair, "seed": pair, "ended": ended, "wall_seconds": 10.0}
+            runs.append({**one, "history": None if text is None else name})
+            if text is not None:
+                files[name] = text
+    content = {"schema": "turns/1", "candidate": "one", "available": True, "reason": None, "runs": runs}
+    return content, files
+
+
+BASE = [history([5.0, 2.0, 2.0, 2.0])] * 3
+
+
+def test_runs_in_turn_drop_the_first_iteration_and_tell_its_cost(sealed: SealedStudy, tmp_path: Path) -> None:
+    """2 s against 1 s per iteration is 2x; 10 s - 4 x 1 s cost once, 10 s - 4 x 2 s for the arm: 4 s are paid in 4."""
+    study = with_candidates(sealed, {"one": in_turn()}, tmp_path)
+    own = [history([7.0, one, one, one]) for one in (1.0, 1.0, 1.01)]
+    study.add("one", *turns(BASE, own))
+    measured = study.rows()["one"]["measured"]
+    assert measured["part"] == "iteration"
+    logs = [math.log(2.0), math.log(2.0), math.log(2.0 / 1.01)]
+    mean = sum(logs) / 3
+    assert measured["factor"] == pytest.approx(math.exp(mean))
+    spread = math.sqrt(sum((one - mean) ** 2 for one in logs) / 2)
+    assert measured["low"] == pytest.approx(math.exp(mean - T_TWO * spread / math.sqrt(3)), rel=1e-5)
+    assert measured["once"] == {
+        "first": pytest.approx(6.0), "later": pytest.approx(5.98), "base": pytest.approx(2.0),
+        "break_even": pytest.approx(4.0), "unit": "iterations",
+    }  # fmt: skip
+    assert (measured["steps"], measured["step_unit"], measured["nonfinite_steps"]) == (12, "iterations", 0)
+    assert study.rows()["one"]["verdict"] == "KEPT"
+
+
+def test_stage_may_be_what_is_compared(sealed: SealedStudy, tmp_path: Path) -> None:
+    """The registered quantity is the one whose factor is told."""
+    study = with_candidates(sealed, {"one": in_turn(quantity="stage")}, tmp_path)
+    study.add("one", *turns(BASE, [history([7.0, 1.0, 1.0, 1.0]), history([7.0, 1.0, 1.0, 1.02]), BASE[0]]))
+    measured = study.rows()["one"]["measured"]
+    assert measured["part"] == "collection"
+    assert [pair["base"] for pair in measured["pairs"]] == [100.0] * 3
+
+
+@pytest.mark.parametrize(
+    ("own", "bad"),
+    [
+        ([history([7.0, 1.0, 1.0, 1.0], loss="NaN")] * 3, 3),
+        ([None, history([7.0, 1.0, 1.0, 1.01]), history([7.0, 1.0, 1.0, 1.0])], 1),
+    ],
+)
+def test_run_with_numbers_that_are_not_finite_rejects(
+    sealed: SealedStudy, tmp_path: Path, own: list[str | None], bad: int
+) -> None:
+    """A row with NaN counts, and so does the iteration at which the trainer gave up; the other pairs give the speed."""
+    study = with_candidates(sealed, {"one": in_turn()}, tmp_path)
+    study.add("one", *turns(BASE, own))
+    row = study.rows()["one"]
+    assert (row["verdict"], row["reason"]) == ("REJECTED", "invalid-output")
+    assert row["measured"]["nonfinite_steps"] == bad
+    assert len(row["measured"]["pairs"]) == sum(text is not None for text in own)
+
+
+def test_curves_that_differ_by_more_than_their_margin_reject(sealed: SealedStudy, tmp_path: Path) -> None:
+    """A loss 100 margins away in every pair is a shown difference, once there are pairs enough to show it."""
+    study = with_candidates(sealed, {"one": in_turn(pairs=6)}, tmp_path)
+    base = [history([5.0, 2.0, 2.0, 2.0], loss=0.001 * seed) for seed in range(6)]
+    own = [history([5.0, 1.0, 1.0, 1.0 + 0.001 * seed], loss=2.0 + 0.001 * seed) for seed in range(6)]
+    study.add("one", *turns(base, own))
+    row = study.rows()["one"]
+    assert (row["verdict"], row["reason"]) == ("REJECTED", "not-matched")
+    assert row["measured"]["curves"] == "NOT MATCHED"
+
+
+def test_altered_history_gives_no_verdict(sealed: SealedStudy, tmp_path: Path) -> None:
+    """A file that is not as it was sealed gives no number."""
+    study = with_candidates(sealed, {"one": in_turn()}, tmp_path)
+    study.add("one", *turns(BASE, BASE))
+    (tmp_path / "one/002-candidate/history.jsonl").write_text(history([5.0, 0.1, 0.1, 0.1]))
+    row = study.rows()["one"]
+    assert row["verdict"] == "NO VERDICT"
+    assert "altered" in row["sentence"]
