@@ -39,7 +39,7 @@ threads = 1
 cell_seconds = 20
 
 [registration]
-id = "0b5b7c52-5f0f-4f0b-9d0e-6f0f0c1f7a11"
+id = "5f0f7c52-0b5b-4f0b-9d0e-6f0f0c1f7a12"
 date = 2026-11-29
 question = "Is it right?"
 kind = "exploratory"
@@ -99,7 +99,7 @@ def measured(project):
 def test_every_ending_is_a_result_and_the_record_holds(project):
     """D28: SIGSEGV, a hang and a kernel that cannot be built each cost one cell; the verdict is INCOMPLETE, exit 3."""
     folder = lay_out(project, ENDINGS)
-    done = project.snakemake("-c1", RECORD)
+    done = project.snakemake("-c2", RECORD)
     assert done.returncode == 0, done.stdout
     record = json.loads((folder / "record/record.json").read_text())
     cells = {row["cell"]: row for row in record["rows"]["cells"]}
@@ -124,7 +124,7 @@ def test_every_ending_is_a_result_and_the_record_holds(project):
 def test_tampering_with_a_cell_is_found(project):
     """A number changed in a sealed cell, and a verdict changed on the page, are both named by verify."""
     folder = lay_out(project)
-    assert project.snakemake("-c1", RECORD).returncode == 0
+    assert project.snakemake("-c2", RECORD).returncode == 0
     assert project.snakemake("-c1", "results/box/verdict.txt").returncode == 0
     assert (folder / "verdict.txt").read_text() == "PASS\n"
     cell = folder / "record/attempts/cell-good-seed0/001/good.json"
@@ -144,7 +144,7 @@ def test_a_kill_costs_one_cell(project):
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    done = project.snakemake("-c1", RECORD)
+    done = project.snakemake("-c2", RECORD)
     assert done.returncode == 0, done.stdout
     started = measured(project)
     assert {name: started.count(name) for name in set(started)} == {
@@ -158,7 +158,7 @@ def test_a_kill_costs_one_cell(project):
 def test_time_for_all_gives_partial_results(project):
     """When the registered time is used up the rest is recorded as not run, and the verdict is INCOMPLETE."""
     folder = lay_out(project, SLOW, lambda text: text.replace("cell_seconds", "total_seconds = 2.5\ncell_seconds"))
-    done = project.snakemake("-c1", RECORD)
+    done = project.snakemake("-c2", RECORD)
     assert done.returncode == 0, done.stdout
     record = json.loads((folder / "record/record.json").read_text())
     outcomes = {row["cell"]: row["outcome"] for row in record["rows"]["cells"]}
