@@ -18,6 +18,8 @@ FIGURES: dict[str, Callable[[dict[str, Any]], Drawing]] = {
     "rates": draw_rates,
     "curves": draw_curves,
     "factor": draw_factor,
+}
+OF_MACHINES: dict[str, Callable[[dict[str, Any]], Drawing]] = {
     "matmul": draw_matmul,
     "training": draw_training,
     "clock": draw_clock,
@@ -27,6 +29,7 @@ FIGURES: dict[str, Callable[[dict[str, Any]], Drawing]] = {
 
 def draw(analysis: dict[str, Any], name: str) -> Drawing:
     """The figure called ``name``. Raises TachographError for an unknown name."""
-    if name not in FIGURES:
-        raise TachographError(f"figure {name!r} is unknown, expected one of: {', '.join(FIGURES)}")
-    return FIGURES[name](analysis)
+    known = {**FIGURES, **OF_MACHINES}
+    if name not in known:
+        raise TachographError(f"figure {name!r} is unknown, expected one of: {', '.join(known)}")
+    return known[name](analysis)
