@@ -152,7 +152,7 @@ def _finish(axes: Axes, anything: bool) -> None:
 
 
 def _arm(analysis: dict[str, Any], row: Row) -> str:
-    return "" if row["arm"] == next(iter(analysis["registration"]["arms"])) else f", {row['arm']}"
+    return "" if row["arm"] == analysis["registration"]["norm"] else f", {row['arm']}"
 
 
 def _edge(size: str) -> float:

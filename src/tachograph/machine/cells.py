@@ -31,27 +31,30 @@ class Cell:
     seconds: float
 
 
+NORM = "as-installed"  # the arm of cells that no study gives an environment
+
+
 def expand(
-    groups: Sequence[CellGroup], arms: Mapping[str, Environment], faults: Mapping[str, Fault], seconds: float
+    groups: Sequence[CellGroup], arms: Mapping[str, Environment], norm: str, faults: Mapping[str, Fault], seconds: float
 ) -> list[Cell]:
-    """All cells in registered order, without the probe. ``seconds`` is the time limit where a group names none."""
-    return [cell for group in groups for cell in _of_group(group, arms, faults, group.seconds or seconds)]
+    """All cells in registered order, without the probe. ``seconds`` is the time limit where a group names none.
 
-
-def probe_cell(arms: Mapping[str, Environment], seconds: float) -> Cell:
-    """The cell that says what is in the machine."""
-    return Cell(PROBE, PROBE, PROBE, {}, "device", next(iter(arms)), None, {}, seconds)
+    Settings and arms are taken in the order of their names (the arm ``norm`` first): a registration, which is
+    canonical JSON, keeps no other.
+    """
+    ordered = {name: arms[name] for name in [norm, *sorted(arms.keys() - {norm})]}
+    return [cell for group in groups for cell in _of_group(group, ordered, faults, group.seconds or seconds)]
 
 
 def study_cells(study: MachineStudy, checker: Checker) -> list[Cell]:
     """The cells of a machine study, the probe first."""
-    probe = probe_cell(study.arms, study.cell_seconds)
-    return [probe, *expand(study.cells, study.arms, checker.faults, study.cell_seconds)]
+    probe = Cell(PROBE, PROBE, PROBE, {}, "device", study.norm, None, {}, study.cell_seconds)
+    return [probe, *expand(study.cells, study.arms, study.norm, checker.faults, study.cell_seconds)]
 
 
 def preflight_cells(checks: MachineChecks) -> list[Cell]:
     """What a training study asks of the machine before it compares anything; nothing is planted there."""
-    return expand(checks.cells, {"as-installed": Environment(title="as installed")}, {}, checks.cell_seconds)
+    return expand(checks.cells, {NORM: Environment(title="as installed")}, NORM, {}, checks.cell_seconds)
 
 
 def check_groups(groups: Sequence[CellGroup], checker: Checker, file: str) -> None:
@@ -90,10 +93,11 @@ def _of_group(
 ) -> Iterator[Cell]:
     norm = next(iter(arms))
     chosen = group.arms or ([norm] if group.faults else list(arms))
-    lists = [value if isinstance(value, list) else [value] for value in group.settings.values()]
-    varying = [name for name, value in group.settings.items() if isinstance(value, list)]
+    given = dict(sorted(group.settings.items()))
+    lists = [value if isinstance(value, list) else [value] for value in given.values()]
+    varying = [name for name, value in given.items() if isinstance(value, list)]
     for values in itertools.product(*lists):
-        settings = dict(zip(group.settings, values, strict=True))
+        settings = dict(zip(given, values, strict=True))
         planted: list[str | None] = [*group.faults] or [None]
         for place, arm, fault in itertools.product(group.on, chosen, planted):
             parts = [group.name, *(_word(name, settings[name]) for name in varying)]

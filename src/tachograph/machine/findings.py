@@ -111,8 +111,10 @@ def _selftest(found: Mapping[str, Any]) -> list[str]:
     if not found["registered"]:
         return ["No fault was planted, so what this check would have caught is not shown."]
     planted, caught = (sum(row[key] for row in found["rows"]) for key in ("planted", "caught"))
-    missed = [sentence for row in found["rows"] for sentence in row["missed"]]
+    missed = [sentence for row in found["rows"] if row["verdict"] == Verdict.FAIL for sentence in row["missed"]]
     also = f"; missed {', '.join(missed)}" if missed else ""
+    unknown = [row["fault"] for row in found["rows"] if row["verdict"] == Verdict.INCOMPLETE]
+    also += f"; not tried, or not in full: {', '.join(unknown)}" if unknown else ""
     return [f"Self-test: {caught} of {planted} planted faults were caught{also}."]
 
 

@@ -24,7 +24,7 @@ BY_INTERRUPTION = "an attempt that somebody interrupted does not count; a crash,
 def sections(sealed: SealedMachine) -> dict[str, Any]:
     """All sections; see the module of each for its content."""
     study, checker = sealed.study, sealed.checker
-    norm = next(iter(study.arms))
+    norm = study.norm
     measured = cells_of(sealed)
     order = execution.order(sealed)
     found: dict[str, Any] = {
@@ -100,6 +100,7 @@ def registration(sealed: SealedMachine) -> dict[str, Any]:
         "timestamp_proof": timestamp_proof(sealed.registration["original"]["git"]["workflow"]),
         "stopping_rule": STOPPING,
         "exclusion_rules": [BY_INTERRUPTION, BY_DISCARD],
+        "norm": study.norm,
         "arms": {name: arm.model_dump(mode="json") for name, arm in study.arms.items()},
         "threads": sealed.planned[0].threads,
         "device": study.device,

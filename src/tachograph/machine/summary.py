@@ -12,6 +12,7 @@ from tachograph.machine.selftest import clean
 from tachograph.machine.verdict import Verdict, worst
 
 BLIND = "the self-test missed a planted fault, so what passed is not shown"
+SHOWN = 4  # cells that are named as the cause
 UNTESTED = "part of the self-test was not run, so what passed is not shown"
 
 
@@ -28,7 +29,10 @@ def summary(measured: Sequence[MeasuredCell], selftest: dict[str, Any], norm: st
         verdicts.append(Verdict.INCOMPLETE)
         because.append(BLIND if selftest["verdict"] == Verdict.FAIL else UNTESTED)
     verdict = worst(verdicts)
-    because += [f"{one.cell.name}: {one.verdict}" for one in normal if one.verdict == verdict != Verdict.PASS]
+    decisive = [one.cell.name for one in normal if one.verdict == verdict != Verdict.PASS]
+    if decisive:
+        more = f" and {len(decisive) - SHOWN} more" if len(decisive) > SHOWN else ""
+        because.append(f"{verdict} of {', '.join(decisive[:SHOWN])}{more}")
     return {
         "verdict": str(verdict),
         "because": because,

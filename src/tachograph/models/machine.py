@@ -40,13 +40,16 @@ class MachineStudy(Model):
     peaks: dict[Identifier, PositiveNumber] = Field(
         default={}, description="declared peak of the device in TFLOP/s by number format; a rate above it is rejected"
     )
+    norm: Identifier = Field(default="as-installed", description="the arm that is the machine as it is used")
     arms: dict[Identifier, Environment] = Field(
-        default={"as-installed": Environment(title="as installed")}, min_length=1, description="the first is the norm"
+        default={"as-installed": Environment(title="as installed")}, min_length=1, description="environments"
     )
     cells: list[CellGroup] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _known_arms(self) -> MachineStudy:
+        if self.norm not in self.arms:
+            raise ValueError(f"norm: found {self.norm!r}, expected one of the arms {', '.join(self.arms)}")
         for index, group in enumerate(self.cells):
             for arm in group.arms or []:
                 if arm not in self.arms:

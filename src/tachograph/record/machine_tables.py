@@ -194,7 +194,8 @@ def environments(record: Record) -> str:
         by_cell.setdefault(row["cell"], {})[row["arm"]] = f"{row['verdict']}{f' ({how})' if how else ''}"
     if not by_cell:
         return "One environment is registered, so no workaround was compared."
-    arms = list(record["registration"]["arms"])
+    norm = record["registration"]["norm"]
+    arms = [norm, *(arm for arm in record["registration"]["arms"] if arm != norm)]
     rows = [[code(cell), *(text(found.get(arm, NOT_SHOWN)) for arm in arms)] for cell, found in by_cell.items()]
     return table(["cell", *map(code, arms)], rows)
 

@@ -21,7 +21,7 @@ def analysis(rows: dict) -> dict:
     return {
         "study": {"name": "box"},
         "machine": {"device": {"description": "a processor"}},
-        "registration": {"arms": {"as-installed": {}}},
+        "registration": {"norm": "as-installed", "arms": {"as-installed": {}}},
         "rows": rows,
     }
 

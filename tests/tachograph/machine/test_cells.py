@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tachograph.files import canonical_json, parse_json
 from tachograph.machine.cells import expand, study_cells
 from tachograph.machine.planning import plan_cells
 from tachograph.models.cells import CellGroup, Environment
 from tachograph.models.checker import Fault
 from tachograph.study.loading import load_study
+from tachograph.study.registration import content, current_study
 
 CONFIG = Path(__file__).parents[3] / "config"
 ARMS = {
@@ -23,20 +25,30 @@ def test_lists_places_and_arms_are_combined():
         name="matmul", kind="correctness", operation="matmul",
         settings={"size": ["64", "128"], "form": "A@A.T", "onednn": [True, False]}, on=["host", "device"],
     )  # fmt: skip
-    found = expand([group], ARMS, {}, 60.0)
+    found = expand([group], ARMS, "norm", {}, 60.0)
     assert len(found) == 2 * 2 * 2 * 2
     assert [cell.name for cell in found[:4]] == [
-        "matmul-64-onednn-host", "matmul-64-onednn-host-pinned", "matmul-64-onednn-device",
-        "matmul-64-onednn-device-pinned",
+        "matmul-onednn-64-host", "matmul-onednn-64-host-pinned", "matmul-onednn-64-device",
+        "matmul-onednn-64-device-pinned",
     ]  # fmt: skip
     assert found[1].environment == {"OPENBLAS_NUM_THREADS": "1"}
     assert found[1].settings == {"size": "64", "form": "A@A.T", "onednn": True}
 
 
+def test_cells_of_the_registration_are_those_that_were_planned():
+    """A registration is canonical JSON, whose keys are sorted: it must give the same cells in the same order."""
+    for name in ("machine-cpu", "machine"):
+        study, checker = load_study(CONFIG, name)
+        planned = plan_cells(name, study_cells(study, checker), checker, "cpu", "0", 2)
+        frozen = {"original": {"content": content(study, checker, planned)}, "amendments": []}
+        again, program, _ = current_study(parse_json(canonical_json(frozen)))
+        assert study_cells(again, program) == study_cells(study, checker)
+
+
 def test_planted_faults_run_in_the_norm_alone():
     """A fault is planted by the environment that the checker names, and only once."""
     group = CellGroup(name="plant", kind="correctness", operation="matmul", faults=["one NaN"])
-    (cell,) = expand([group], ARMS, {"one NaN": Fault(environment={"FAULT": "nan"}, caught="FAIL")}, 60.0)
+    (cell,) = expand([group], ARMS, "norm", {"one NaN": Fault(environment={"FAULT": "nan"}, caught="FAIL")}, 60.0)
     assert (cell.name, cell.arm, cell.environment) == ("plant-one-NaN", "norm", {"FAULT": "nan"})
 
 
@@ -56,6 +68,6 @@ def test_device_and_host_cells():
     """A cell of the device leaves the device open until it runs; one of the host names the processor."""
     study, checker = load_study(CONFIG, "machine")
     runs = {run.arm: run for run in plan_cells("x", study_cells(study, checker), checker, "gpu", "0", 2)}
-    assert "--device={device}" in runs["training-64-256-device"].command
-    assert "--device=cpu" in runs["training-64-256-host"].command
+    assert "--device={device}" in runs["training-256-64-device"].command
+    assert "--device=cpu" in runs["training-256-64-host"].command
     assert runs["probe"].position == 0
