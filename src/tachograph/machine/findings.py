@@ -14,8 +14,8 @@ from tachograph.machine.verdict import Verdict
 
 KINDS = {
     "correctness": ("Right", "gave results that rounding explains"),
-    "repeatability": ("Repeats", "gave the same bytes each time, or bytes that differ within rounding"),
-    "throughput": ("Fast", "gave a rate that can be true"),
+    "repeatability": ("Repeats", "gave the same bytes each time"),
+    "throughput": ("Fast", "gave a rate that can be true and was steady"),
     "soak": ("Lasts", "stayed finite and learned"),
 }
 QUANTITIES = {
@@ -54,10 +54,10 @@ def _any(measured: Sequence[MeasuredCell], kind: str) -> bool:
 
 def _kind(kind: str, measured: Sequence[MeasuredCell]) -> str:
     word, claim = KINDS[kind]
-    good = [one for one in measured if one.good]
-    warned = [one for one in good if one.verdict is Verdict.WARN]
-    also = f", {len(warned)} of them with a warning" if warned else ""
-    return f"{word}: {len(good)} of {len(measured)} {kind} cells {claim}{also}."
+    passed = sum(one.verdict is Verdict.PASS for one in measured)
+    warned = [f"{one.cell.name}: {'; '.join(one.reasons)}" for one in measured if one.verdict is Verdict.WARN]
+    also = f"; {len(warned)} more with a warning ({'; '.join(warned)})" if warned else ""
+    return f"{word}: {passed} of {len(measured)} {kind} cells {claim}{also}."
 
 
 def _repeats(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -150,5 +150,5 @@ def not_measured(measured: Sequence[MeasuredCell], sections: Mapping[str, Any]) 
     libraries = {one.settings.get("library") for one in done} - {None}
     if libraries and len(libraries) == 1:
         say("another BLAS library", f"only {libraries.pop()}'s was asked")
-    say("playing strength, or any claim about learning", "no game was played and nothing was trained to a goal")
+    say("any claim about learning or playing strength", "nothing was trained to a goal")
     return found

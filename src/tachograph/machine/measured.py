@@ -40,11 +40,6 @@ class MeasuredCell:
         """All settings it ran with, defaults and device included; those of the registration without a record."""
         return dict(self.cell.settings) if self.record is None else dict(self.record["settings"])
 
-    @property
-    def good(self) -> bool:
-        """It was measured, and nothing speaks against it but perhaps a warning."""
-        return self.verdict in (Verdict.PASS, Verdict.WARN) and self.outcome == DONE
-
 
 def measured_cells(
     sealed: Sealed, cells: Sequence[Cell], quiet: Quiet, peaks: Mapping[str, float]

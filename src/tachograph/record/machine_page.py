@@ -102,7 +102,7 @@ def machine(record: Record) -> str:
         rows.append(["devices", "none was found"])
     torch = facts["torch"] or {}
     rows += [["BLAS and threads", text(_pool(pool))] for pool in torch.get("thread_pools", [])]
-    rows += [[f"attention in {dtype}", text(_pairs(kernels))] for dtype, kernels in torch.get("attention", {}).items()]
+    rows += [[f"attention in {dtype}", text(_short(kernels))] for dtype, kernels in torch.get("attention", {}).items()]
     copies = torch.get("library_copies") or {}
     twice = "; ".join(f"{name}: {', '.join(paths)}" for name, paths in copies.items())
     rows.append(["two copies of one library", text(twice or "none")])
@@ -153,6 +153,11 @@ def _value(facts: dict[str, Any], unknown: dict[str, str], place: str) -> str:
 
 def _pairs(values: dict[str, Any]) -> str:
     return ", ".join(f"{name}={value}" for name, value in sorted(values.items()))
+
+
+def _short(kernels: dict[str, str]) -> str:
+    """Kernel by backend, or the cause of a refusal without the sentence that the library wrote."""
+    return _pairs({backend: said.partition(" (")[0] for backend, said in kernels.items()})
 
 
 def _device(device: dict[str, Any]) -> str:

@@ -38,7 +38,7 @@ def measured(kind, operation, settings, numbers, verdict="PASS", reasons=(), dev
         "host": host(load, clock, foreign),
         "fault": more.get("fault"),
     }
-    cell = cell_of(kind, operation, {"device": device, **settings}, **more)
+    cell = cell_of(kind, operation, settings, **more)
     return MeasuredCell(cell, DONE, Verdict(verdict), list(reasons), record, None, 1.0, contention(record, Quiet()))
 
 
