@@ -31,6 +31,7 @@ rule all:
         [one.plan_files() for one in STUDIES.values()],
         [one.registered_file for one in STUDIES.values()],
         [pages(name) for name in STUDIES],
+        verdicts(),
 
 
 onstart:

@@ -5,11 +5,6 @@ become ready together once all plans are there, so that their priorities fix the
 """
 
 
-def all_plans(wildcards):
-    """Input function: the plans of all runs of a study."""
-    return STUDIES[wildcards.study].plan_files()
-
-
 rule cell:
     input:
         plan=plan_file("cell"),

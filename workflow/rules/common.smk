@@ -118,6 +118,16 @@ def pages(study):
     return [f"results/{study}/{name}" for name in ["machine.json", "preflight.json", *tables, *figures]]
 
 
+def all_plans(wildcards):
+    """Input function: the plans of all runs of a study."""
+    return STUDIES[wildcards.study].plan_files()
+
+
+def verdicts():
+    """The verdicts of the machine studies: listed in rule all, so that a machine that is not right is an error."""
+    return [f"results/{name}/verdict.txt" for name, one in STUDIES.items() if one.study.schema_ == "machine/1"]
+
+
 OWN_CODE = code_fingerprint(Code(modules=["tachograph"]), ROOT, "Snakefile")
 
 
