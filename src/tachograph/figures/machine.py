@@ -69,6 +69,8 @@ def draw_clock(analysis: dict[str, Any]) -> Drawing:
         axes.set_xlabel("load average of the host (1 minute), mean through a cell")
         axes.set_ylabel("clock, MHz")
         axes.set_title(title(analysis, "Clock over host load, one point per timed cell"), loc="left")
+        if rows:
+            figure.legend(loc="outside lower center", ncols=3, fontsize=8)
     return Drawing(figure)
 
 
@@ -93,6 +95,8 @@ def draw_soak(analysis: dict[str, Any]) -> Drawing:
                         label=f"{label} ({cell})",
                     )
             _finish(axes, bool(names))
+            if names:
+                axes.legend(fontsize=8, loc="best")
             axes.set_ylabel(unit)
         grid[-1, 0].set_xlabel("seconds since the soak began")
         grid[0, 0].set_title(title(analysis, "Through the soak"), loc="left")
@@ -131,6 +135,8 @@ def _lines(
         axes.set_xlabel(labels[0])
         axes.set_ylabel(labels[1])
         axes.set_title(title(analysis, what), loc="left")
+        if rows:
+            figure.legend(loc="outside lower center", ncols=2, fontsize=8)
     return Drawing(figure)
 
 
@@ -142,12 +148,10 @@ def _series(rows: Sequence[Row], name: Callable[[Row], str]) -> dict[str, list[R
 
 
 def _finish(axes: Axes, anything: bool) -> None:
-    """A scale from zero, a legend; a figure without data says so instead of showing empty axes."""
-    axes.set_ylim(bottom=0)
+    """A scale from zero with room at the top; a figure without data says so instead of showing empty axes."""
+    axes.set_ylim(0, 1.05 * axes.get_ylim()[1])
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
-    if anything:
-        axes.legend(fontsize=8)
-    else:
+    if not anything:
         axes.text(0.5, 0.5, "not measured", transform=axes.transAxes, ha="center", va="center")
 
 
