@@ -18,6 +18,8 @@ from tachograph.host.choice import device_kind
 from tachograph.machine.cells import preflight_cells, study_cells
 from tachograph.machine.planning import plan_cells, usable_processors
 from tachograph.models import AnyStudy, Checker, Configuration, MachineStudy, Program, Study, Trainer
+from tachograph.scripting import CONFIGURATION_VARIABLE
+from tachograph.scripting import configuration as told_configuration
 from tachograph.study.fingerprint import code_fingerprint
 from tachograph.study.integrity import refuse_damage
 from tachograph.study.layout import StudyFolder
@@ -132,8 +134,13 @@ def _plan_training(study: Study, trainer: Trainer, kind: DeviceKind, root: Path)
 
 
 def named_studies(arguments: Sequence[str]) -> list[str]:
-    """Studies whose files a command line names (``results/machine-cpu/record.sha256``) and that have a study file."""
+    """Studies whose files a command line names (``results/machine-cpu/record.sha256``), or that were opened already.
+
+    A job in a conda environment is made by a Snakemake of its own, which gets the configuration by the environment.
+    """
     named = [match[1] for argument in arguments if (match := TARGET.match(argument))]
+    if os.environ.get(CONFIGURATION_VARIABLE):
+        named += told_configuration().studies
     return [name for name in dict.fromkeys(named) if (CONFIG / "studies" / f"{name}.toml").is_file()]
 
 

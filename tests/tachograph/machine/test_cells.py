@@ -9,7 +9,9 @@ from tachograph.machine.cells import expand, study_cells
 from tachograph.machine.planning import plan_cells
 from tachograph.models.cells import CellGroup, Environment
 from tachograph.models.checker import Fault
+from tachograph.scripting import CONFIGURATION_VARIABLE
 from tachograph.study.loading import load_study
+from tachograph.study.opening import named_studies
 from tachograph.study.registration import content, current_study
 
 CONFIG = Path(__file__).parents[3] / "config"
@@ -71,3 +73,12 @@ def test_device_and_host_cells():
     assert "--device={device}" in runs["training-256-64-device"].command
     assert "--device=cpu" in runs["training-256-64-host"].command
     assert runs["probe"].position == 0
+
+
+def test_a_study_is_opened_by_a_target_that_names_it(monkeypatch):
+    """A file of a study on the command line opens it; an unknown name, an option or another path opens nothing."""
+    monkeypatch.chdir(CONFIG.parent)
+    arguments = ["snakemake", "results/machine-cpu/record.sha256", "results/nothing/x", "-c2", "config/studies/machine"]
+    assert named_studies(arguments) == ["machine-cpu"]
+    monkeypatch.setenv(CONFIGURATION_VARIABLE, '{"studies": ["quickstart", "machine"]}')
+    assert named_studies(["./results/machine-cpu/cells/soak.json"]) == ["machine-cpu", "quickstart", "machine"]
