@@ -9,8 +9,10 @@ import signal
 import time
 from pathlib import Path
 
+import jsonschema
 import pytest
 
+SCHEMA = Path(__file__).parents[2] / "workflow/schemas/machine-record.schema.json"
 STUB = Path(__file__).with_name("stub_checker.py")
 
 CHECKER = """
@@ -102,6 +104,7 @@ def test_every_ending_is_a_result_and_the_record_holds(project):
     done = project.snakemake("-c2", RECORD)
     assert done.returncode == 0, done.stdout
     record = json.loads((folder / "record/record.json").read_text())
+    jsonschema.validate(record, json.loads(SCHEMA.read_text()), cls=jsonschema.Draft202012Validator)
     cells = {row["cell"]: row for row in record["rows"]["cells"]}
     assert (cells["ends-crash"]["outcome"], cells["ends-crash"]["signal"]) == ("crashed", "SIGSEGV")
     assert cells["ends-crash"]["reasons"] == ["crashed(SIGSEGV)"]

@@ -86,3 +86,15 @@ def test_linear_and_quadratic_drift_cancel_over_four_blocks():
     for power in (1, 2):
         sums = {arm: sum(i**power for i, a in enumerate(runs) if a == arm) for arm in "AB"}
         assert sums["A"] == sums["B"]
+
+
+def test_records_of_both_kinds_describe_what_they_share_alike():
+    """Sections and definitions of the same name are the same in both schemas, but for what makes the kind."""
+    throughput, machine = (
+        json.loads((SCHEMAS / f"{kind}.schema.json").read_text()) for kind in ("record", "machine-record")
+    )
+    own = {"schema", "registration", "preflight"}
+    for part in ("properties", "$defs"):
+        both = throughput[part].keys() & machine[part].keys() - own
+        assert both
+        assert {name: machine[part][name] for name in both} == {name: throughput[part][name] for name in both}
