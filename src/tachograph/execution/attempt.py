@@ -134,7 +134,8 @@ def make_attempt(
     reason = _reason(outcome, place / LOG)
     said = redacted(reason, environment, planned) if reason else None
     if planned.role == "cell":
-        write_json(result, cell_file(planned, outcome, place / MEASURED, said or ""))
+        words = redacted(_last_line(place / LOG), environment, planned)
+        write_json(result, cell_file(planned, outcome, place / MEASURED, words))
     judgement = judge(planned, trainer, result, outcome.status, said)
     sealed = _seal(place)
     facts = {

@@ -55,7 +55,8 @@ def _any(measured: Sequence[MeasuredCell], kind: str) -> bool:
 def _kind(kind: str, measured: Sequence[MeasuredCell]) -> str:
     word, claim = KINDS[kind]
     passed = sum(one.verdict is Verdict.PASS for one in measured)
-    warned = [f"{one.cell.name}: {'; '.join(one.reasons)}" for one in measured if one.verdict is Verdict.WARN]
+    warning = [one for one in measured if one.verdict is Verdict.WARN and one.outcome == DONE]
+    warned = [f"{one.cell.name}: {'; '.join(one.reasons)}" for one in warning]
     also = f"; {len(warned)} more with a warning ({'; '.join(warned)})" if warned else ""
     return f"{word}: {passed} of {len(measured)} {kind} cells {claim}{also}."
 
