@@ -2,11 +2,12 @@
 
     python benchmarks/paths.py [--preset NAME] [--rounds N] [--plies N] [--path NAME …]
 
-Every round runs one collection and one update of every path, in a shuffled order, on trainings of the same
-seed. Times are CPU time of the process: run it with one thread (``OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1``),
-and the other programs of the machine disturb it least. Printed per path: milliseconds per ply of all games,
-milliseconds per kept transition, and the factors over the reference: median of the rounds' ratios, with a
-95 % interval of the median (order statistics of the binomial distribution).
+Every round runs one collection, one update and one update of the set-ups of every path, in a shuffled order, on
+trainings of the same seed. Times are CPU time of the process: run it with one thread (``OMP_NUM_THREADS=1
+NUMBA_NUM_THREADS=1``), and the other programs of the machine disturb it least. Printed per path: milliseconds per
+ply of all games, milliseconds per kept transition, seconds of a whole iteration of the preset at a quarter kept
+(the parts scaled up to it), and the factors over the reference: median of the rounds' ratios, with a 95 % interval
+of the median (order statistics of the binomial distribution).
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ prepare_environment(path_named("fast"))
 import torch  # noqa: E402  (after the environment is prepared)
 
 from armies.presets import preset_named  # noqa: E402
+from armies.setup_network import update_setups  # noqa: E402
 from armies.trainer import Trainer, make_trainer  # noqa: E402
 from armies.update import update_moves  # noqa: E402
 
-ALONE = ("flash", "fp32", "legal", "table", "legal+rows", "lean")
+ALONE = ("flash", "fp32", "legal", "table", "legal+rows", "fp32+products", "lean")
 TOGETHER = tuple("+".join(list(STEPS)[: n + 1]) for n in range(1, len(STEPS) - 1))
 PATHS = ("reference", *ALONE, *TOGETHER, "fast", "fused")
 
@@ -44,16 +46,20 @@ def median_interval(ratios: np.ndarray) -> str:
     return f"{np.median(ratios):.2f} [{ordered[below - 1]:.2f}, {ordered[n - below]:.2f}]"
 
 
-def measure(trainer: Trainer, plies: int) -> tuple[float, float]:
-    """CPU seconds of collecting ``plies`` plies and of updating on them, per kept transition."""
-    network = trainer.collecting_network()
-    start = time.process_time()
-    rollout = trainer.collector.collect(network, plies, trainer.setups)
-    collected = time.process_time()
-    report = update_moves(
-        trainer.network, trainer.optimizer, rollout, trainer.preset.learning, trainer.path, trainer.shuffle
-    )
-    return collected - start, (time.process_time() - collected) / max(report.kept, 1)
+def measure(trainer: Trainer, plies: int) -> tuple[float, float, float]:
+    """CPU seconds of collecting ``plies`` plies, of updating on them (per kept transition), and of the set-ups."""
+    times = [time.process_time()]
+    rollout = trainer.collector.collect(trainer.collecting_network(), plies, trainer.setups)
+    times.append(time.process_time())
+    learning = trainer.preset.learning
+    report = update_moves(trainer.network, trainer.optimizer, rollout, learning, trainer.path, trainer.shuffle)
+    times.append(time.process_time())
+    played = trainer.setups.take_played(trainer.device)
+    update_setups(trainer.setup_network, trainer.setup_optimizer, played, learning)
+    trainer.setups.write_next(trainer.games, trainer.setup_network, trainer.sampling)
+    times.append(time.process_time())
+    collected, updated, set_up = np.diff(times)
+    return collected, updated / max(report.kept, 1), set_up
 
 
 def main() -> None:
@@ -66,7 +72,7 @@ def main() -> None:
     preset = preset_named(options.preset)
     names = ["reference", *(name for name in options.path if name != "reference")]
     trainers = {name: make_trainer(preset, path_named(name), 0, "cpu") for name in names}
-    seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
+    seconds: dict[str, list[tuple[float, float, float]]] = {name: [] for name in names}
     for trainer in trainers.values():
         measure(trainer, options.plies)  # the first round warms up
     for _ in range(options.rounds):
@@ -74,7 +80,7 @@ def main() -> None:
             seconds[name].append(measure(trainers[name], options.plies))
     times = {name: np.array(rows) for name, rows in seconds.items()}
     iteration = {  # an iteration of the preset at a quarter kept
-        name: rows @ [preset.steps / options.plies, preset.transitions / 4] for name, rows in times.items()
+        name: rows @ [preset.steps / options.plies, preset.transitions / 4, 1] for name, rows in times.items()
     }
     print(
         f"preset {preset.name}, {options.rounds} rounds of {options.plies} plies, "

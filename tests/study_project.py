@@ -113,18 +113,6 @@ class Project:
             check=False,
         )
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
-        """Start Snakemake in a process group of its own."""
-        return subprocess.Popen(
-            self.command(*arguments),
-            cwd=self.path,
-            env=self.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
-
     def command(self, *arguments: str) -> list[str]:
         profile = ["--workflow-profile", str(REPOSITORY / "profiles" / "default")]
         return [sys.executable, "-m", "snakemake", "-s", str(REPOSITORY / "Snakefile"), *profile, *arguments]

@@ -38,9 +38,10 @@ class Setting:
 class Candidate:
     """``base`` and ``changed`` compute ``part`` of a step for ``group`` inputs at a time.
 
-    ``prepare`` turns a batch of real positions into an input that both get. ``bad_rows`` says which games of an
-    output are no result, bool [B]. ``comparable`` runs a function and gives tensors of float64 by name, which ``exact``
-    gives without rounding. ``dtype`` is the number format of ``changed``. ``compiles``: its first calls compile.
+    ``prepare`` turns a batch of real positions into an input that both get; ``arrange`` turns the inputs of ``base``
+    into those of ``changed``, which is not timed. ``bad_rows`` says which games of an output are no result, bool [B].
+    ``comparable`` runs a function and gives tensors of float64 by name, ``exact`` gives them without rounding.
+    ``dtype`` is the number format of ``changed``. ``compiles``: its first calls compile.
     """
 
     name: str
@@ -52,5 +53,6 @@ class Candidate:
     exact: Callable[[list[Any]], dict[str, Tensor]]
     dtype: str
     prepare: Callable[[Batch], Any] = lambda batch: batch
+    arrange: Callable[[list[Any]], list[Any]] = lambda given: given
     group: int = 1
     compiles: bool = False

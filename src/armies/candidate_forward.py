@@ -26,8 +26,8 @@ def with_attention(name: str, setting: Setting) -> Candidate:
 
 def with_more_games(name: str, setting: Setting) -> Candidate:
     """``games-Nx``: N batches in one call, as if all their games were played side by side."""
-    same = _same(name, setting)
-    return replace(same, changed=joined(same.base), group=int(name.removeprefix("games-").removesuffix("x")))
+    group = int(name.removeprefix("games-").removesuffix("x"))
+    return replace(_same(name, setting), arrange=lambda batches: [join(batches)], group=group)
 
 
 def with_compilation(name: str, setting: Setting) -> Candidate:
@@ -42,7 +42,7 @@ def with_compilation(name: str, setting: Setting) -> Candidate:
     if name == "compile-encoder":
         network = copy.deepcopy(network)
         for block in network.blocks:
-            block.compile()
+            block.compile(dynamic=_dynamic(path))
         changed = eager(network, path, attention)
     else:
         changed = compiled(network, path, attention, options)
@@ -60,8 +60,7 @@ def _same(name: str, setting: Setting) -> Candidate:
 
     def comparable(batches: list[Batch], function: Function) -> dict[str, Tensor]:
         outputs = function(batches)
-        given = batches if len(outputs) == len(batches) else [join(batches)]
-        logits = [output[0][_legal(path, batch)] for batch, output in zip(given, outputs, strict=True)]
+        logits = [output[0][_legal(path, batch)] for batch, output in zip(batches, outputs, strict=True)]
         values = [output[1] for output in outputs]
         return {"policy logits": torch.cat(logits).double(), "value logits": torch.cat(values).double()}
 
@@ -99,15 +98,6 @@ def _each(path: CollectPath, batches: list[Batch]) -> list[tuple[Tensor, Tensor,
     return [_inputs(path, batch) for batch in batches]
 
 
-def joined(base: Function) -> Function:
-    """``base`` once for all batches together, as if their games were played side by side."""
-
-    def function(batches: list[Batch]) -> list[Output]:
-        return base([join(batches)])
-
-    return function
-
-
 def join(batches: list[Batch]) -> Batch:
     """Several batches as one; lists of moves are padded to the longest."""
     longest = max(batch.moves.shape[1] for batch in batches)
@@ -124,13 +114,18 @@ def compiled(network: MoveNetwork, path: CollectPath, attention: str, options: d
     def whole(cells: Tensor, summary: Tensor, legal: Tensor) -> Output:
         return forward(network, path, (cells, summary), legal)
 
-    through = torch.compile(whole, options=options)
+    through = torch.compile(whole, dynamic=_dynamic(path), options=options)
 
     def function(batches: list[Batch]) -> list[Output]:
         with forced_attention(attention):
             return [through(*one) for one in _each(path, batches)]
 
     return function
+
+
+def _dynamic(path: CollectPath) -> bool | None:
+    """Lists of moves have another length at every step, which must not compile anew; masks have one shape."""
+    return True if path.legal else None
 
 
 def guarded(changed: Function, base: Function, path: CollectPath) -> Function:

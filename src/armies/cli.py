@@ -6,19 +6,25 @@ torch is imported by the commands, after :func:`armies.paths.prepare_environment
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from armies.errors import ArmiesError, NonFiniteTrainingError
+from armies.files import check_writable, write_json
 from armies.paths import VARIABLE, CollectPath, path_from_environment, path_named, prepare_environment
 from armies.presets import PRESETS, preset_named
 
 EXIT_BAD_INPUT = 2
 EXIT_NOT_FINITE = 3
+LARGEST_SEED = 2**63 - 1  # what every generator that is seeded with it takes
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """One sentence, without the usage."""
+        self.exit(EXIT_BAD_INPUT, f"armies: error: {message}\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         command: Callable[[argparse.Namespace], None] = options.command
         command(options)
-    except ArmiesError as error:
+    except (ArmiesError, OSError) as error:  # an OSError says what the system refused, a full disk say
         print(f"armies: error: {error}", file=sys.stderr)
         return EXIT_BAD_INPUT
     except NonFiniteTrainingError as error:
@@ -36,51 +42,51 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="armies", description="Self-play training of the game of armies.")
+    parser = _Parser(prog="armies", description="Self-play training of the game of armies.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     train = _command(commands, "train", _train, "train from scratch or go on with --resume")
     train.add_argument("--iterations", type=_positive, required=True, help="iterations in all")
-    train.add_argument("--out", type=Path, required=True, help="folder of history.jsonl and checkpoint.pt")
+    train.add_argument("--out", type=_path_argument, required=True, help="folder of history.jsonl and checkpoint.pt")
     train.add_argument("--resume", action="store_true", help="continue the training in --out")
     _device_options(train, path=True)
 
     profile = _command(commands, "profile", _profile, "time the stages of a collection step")
     profile.add_argument("--steps", type=_positive, default=202, help="plies of every game (default: 202)")
-    profile.add_argument("--out", type=Path, required=True, help="file to write (JSON)")
+    profile.add_argument("--out", type=_path_argument, required=True, help="file to write (JSON)")
     _device_options(profile, path=True)
 
     engine = _command(commands, "engine", _engine, "time the engine alone")
-    engine.add_argument("--out", type=Path, required=True, help="file to write (JSON)")
+    engine.add_argument("--out", type=_path_argument, required=True, help="file to write (JSON)")
 
     parity = _command(commands, "parity", _parity, "compare all paths on frozen batches with float64")
     parity.add_argument("--batches", type=_positive, default=20, help="batches of positions (default: 20)")
-    parity.add_argument("--out", type=Path, required=True, help="file to write (JSON)")
+    parity.add_argument("--out", type=_path_argument, required=True, help="file to write (JSON)")
     parity.add_argument("--paths", help="joined by commas (default: all paths and the steps between them)")
-    parity.add_argument("--checkpoint", type=Path, help="weights to compare with (default: fresh ones)")
+    parity.add_argument("--checkpoint", type=_path_argument, help="weights to compare with (default: fresh ones)")
     _device_options(parity, path=False)
 
     candidate = _command(commands, "candidate", _candidate, "measure a candidate against a path, on real batches")
     candidate.add_argument("--name", required=True, help="which one; a wrong name lists them")
     candidate.add_argument("--steps", type=_positive, default=202, help="batches (default: 202)")
     candidate.add_argument("--pairs", type=_positive, default=6, help="parts to take a factor from (default: 6)")
-    candidate.add_argument("--out", type=Path, required=True, help="file to write (JSON)")
+    candidate.add_argument("--out", type=_path_argument, required=True, help="file to write (JSON)")
     _device_options(candidate, path=True)
 
     evaluate = commands.add_parser("evaluate", help="play a checkpoint against an opponent")
     evaluate.set_defaults(command=_evaluate)
-    evaluate.add_argument("--checkpoint", type=Path, required=True)
+    evaluate.add_argument("--checkpoint", type=_path_argument, required=True)
     evaluate.add_argument("--opponent", required=True, help="random or heuristic")
     evaluate.add_argument("--games", type=_positive, default=400, help="default: 400")
-    evaluate.add_argument("--seed", type=int, default=0, help="default: 0")
+    evaluate.add_argument("--seed", type=_seed, default=0, help="default: 0")
 
     strength = _command(commands, "strength", _strength, "train with several seeds; table of win rates")
     strength.set_defaults(preset="cpu")
     strength.add_argument("--path", help=f"how to train (default: ${VARIABLE}, then fast)")
-    strength.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="default: 0 1 2")
-    strength.add_argument("--iterations", type=_positive, default=60, help="default: 60")
+    strength.add_argument("--seeds", type=_seed, nargs="+", default=[0, 1, 2], help="default: 0 1 2")
+    strength.add_argument("--iterations", type=_positive, nargs="+", default=[60], help="after which (default: 60)")
     strength.add_argument("--games", type=_positive, default=400, help="per number (default: 400)")
-    strength.add_argument("--out", type=Path, required=True, help="folder for trainings and strength.json")
+    strength.add_argument("--out", type=_path_argument, required=True, help="folder for trainings and strength.json")
     return parser
 
 
@@ -95,15 +101,34 @@ def _command(
 
 def _device_options(parser: argparse.ArgumentParser, path: bool) -> None:
     parser.add_argument("--device", default="cpu", help="cpu or cuda:N, on CUDA and ROCm (default: cpu)")
-    parser.add_argument("--seed", type=int, default=0, help="default: 0")
+    parser.add_argument("--seed", type=_seed, default=0, help="default: 0")
     if path:
         parser.add_argument("--path", help=f"how to compute (default: ${VARIABLE}, then fast)")
 
 
+def _whole(text: str, least: int, most: int) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = None
+    if number is None or not least <= number <= most:
+        found = text if len(text) <= 40 else text[:40] + "…"
+        raise argparse.ArgumentTypeError(f"found {found!r}, expected a whole number from {least} to {most}")
+    return number
+
+
 def _positive(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"found {text!r}, expected a whole number of at least 1")
-    return int(text)
+    return _whole(text, 1, 10**9)
+
+
+def _seed(text: str) -> int:
+    return _whole(text, 0, LARGEST_SEED)
+
+
+def _path_argument(text: str) -> Path:
+    if not text:
+        raise argparse.ArgumentTypeError("found an empty name, expected a path")
+    return Path(text)
 
 
 def _path(options: argparse.Namespace) -> CollectPath:
@@ -161,7 +186,7 @@ def _parity(options: argparse.Namespace) -> None:
     check_writable(options.out)
     from armies.parity import ARMS, parity
 
-    arms = options.paths.split(",") if options.paths else ARMS
+    arms = ARMS if options.paths is None else options.paths.split(",")
     result = parity(preset, options.batches, options.device, options.seed, options.checkpoint, arms)
     write_json(options.out, result)
 
@@ -180,11 +205,13 @@ def _candidate(options: argparse.Namespace) -> None:
 def _evaluate(options: argparse.Namespace) -> None:
     from armies.evaluate import against_opponent, load_player
     from armies.opponents import OPPONENTS
+    from armies.trainer import enough_memory
 
     if options.opponent not in OPPONENTS:
         raise ArmiesError(f"opponent is {options.opponent!r}, expected one of {', '.join(OPPONENTS)}")
     player = load_player(options.checkpoint)
-    score = against_opponent(player, options.opponent, options.games, options.seed)
+    with enough_memory(player.preset, "cpu"):
+        score = against_opponent(player, options.opponent, options.games, options.seed)
     low, high = score.interval()
     print(
         f"against {options.opponent}: {100 * score.rate:.1f} % [{100 * low:.1f}, {100 * high:.1f}] "
@@ -200,20 +227,3 @@ def _strength(options: argparse.Namespace) -> None:
     rows = measure_strength(preset, path, options.seeds, options.iterations, options.games, options.out)
     write_json(options.out / "strength.json", {"schema": "strength/1", "rows": rows})
     print(strength_table(rows))
-
-
-def check_writable(path: Path) -> None:
-    """Raise :class:`ArmiesError` now rather than after the measurement if ``path`` cannot be written."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ArmiesError(f"{path.parent} cannot be made: {error.strerror}") from None
-    if path.is_dir() or not os.access(path.parent, os.W_OK):
-        raise ArmiesError(f"{path} cannot be written, expected a file in a writable folder")
-
-
-def write_json(path: Path, content: dict[str, Any]) -> None:
-    """Write strict JSON, complete or not at all."""
-    temporary = path.with_name(path.name + ".part")
-    temporary.write_text(json.dumps(content, allow_nan=False, indent=1) + "\n")
-    os.replace(temporary, path)

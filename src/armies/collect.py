@@ -127,7 +127,7 @@ class Collector:
             self.games.legal_mask(out=self.mask.numpy())
             host_legal = self.mask
         else:
-            host_legal = torch.from_numpy(pad_moves(*self.games.legal_list()))
+            host_legal = torch.empty(self.games.count, 0, dtype=torch.int64)  # no policy is asked for
         observation = self._observation_to_device()
         _, value_logits = forward(network, self.path, observation, self._legal_to_device(host_legal))
         return value_logits.float().softmax(-1)

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from armies.errors import ArmiesError
+from armies.files import part_of
 
 HISTORY = "history.jsonl"
 
@@ -32,6 +33,5 @@ def drop_iterations_after(path: Path, iteration: int) -> None:
     if len(kept) < iteration:
         raise ArmiesError(f"{path} ends at iteration {len(kept)}, expected {iteration} as in the checkpoint")
     if len(lines) > iteration:
-        temporary = path.with_name(path.name + ".part")
-        temporary.write_bytes(b"".join(kept))
-        os.replace(temporary, path)
+        part_of(path).write_bytes(b"".join(kept))
+        os.replace(part_of(path), path)

@@ -4,8 +4,8 @@ The function is that of :class:`armies.network.MoveNetwork`, with the last block
 class is the slow twin the tests compare with. Activations are stored as [C, T], channels first, so that inner
 loops run over tokens, which lie side by side and fill whole vectors. Products of matrices are left to BLAS.
 
-``fastmath`` allows sums to be reordered, which vectors need; NaN and infinities keep their meaning. A game's
-result depends on that game alone, so it is the same on any number of threads.
+NaN and infinities keep their meaning. A game's result depends on that game alone, so it is the same on any
+number of threads.
 """
 
 from __future__ import annotations
@@ -19,8 +19,12 @@ from numpy.typing import NDArray
 
 from armies import kernel_cache  # noqa: F401  (before any kernel)
 
-FAST = {"reassoc", "contract", "nsz", "arcp"}
-EXACT = {"contract", "nsz"}  # sums as written
+# What the compiler may change: fuse a product into the sum that it goes to, and forget the sign of zero. Not the
+# order of sums. Where a kernel calls another, numba compiles the callee again within the caller, and a process
+# runs whichever copy it loads first: that depends on what was compiled and what came from the cache. With sums
+# in any order the copies differ in the last digits. No sum here takes more than one product, so fusing leaves
+# no choice.
+FLOATS = {"contract", "nsz"}
 EPSILON = np.float32(1e-5)  # of torch's LayerNorm
 BOUND = 64.0  # of scores in base 2: sums of 2^±64 are exact to float32's precision
 
@@ -56,7 +60,7 @@ class Weights(NamedTuple):
     value_shift: Floats  # [3]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FLOATS)
 def normalise(x, gain, shift, out):  # type: ignore[no-untyped-def]
     """LayerNorm over the channels of x [C, T] into out [C, T]."""
     C, T = x.shape
@@ -77,13 +81,13 @@ def normalise(x, gain, shift, out):  # type: ignore[no-untyped-def]
             out[c, t] = (x[c, t] - mean[t]) * scale[t] * gain[c] + shift[c]
 
 
-@njit(cache=True, nogil=True, fastmath=EXACT)
+@njit(cache=True, nogil=True, fastmath=FLOATS)
 def power_of_two(x):  # type: ignore[no-untyped-def]
     """2^x of a float32 in [-126, 127], within 2e-7 of it.
 
     Adding 1.5 · 2^23 rounds to an integer n and leaves n in the low bits of the sum; 2^(x - n) with
     |x - n| ≤ 1/2 is a polynomial (the best of degree 5 that is exact at 0). Unlike ``math.exp2`` it is made of
-    operations that vectors have. Sums must not be reordered here, or the rounding would be optimised away.
+    operations that vectors have. If sums might be reordered, the rounding would be optimised away.
     """
     rounded = np.float32(np.float32(x) + np.float32(12582912))
     f = np.float32(x) - np.float32(rounded - np.float32(12582912))
@@ -97,7 +101,7 @@ def power_of_two(x):  # type: ignore[no-untyped-def]
     return p * np.int32(bits).view(np.float32)
 
 
-@njit(cache=True, nogil=True, fastmath=EXACT)
+@njit(cache=True, nogil=True, fastmath=FLOATS)
 def largest_magnitude(x):  # type: ignore[no-untyped-def]
     """max |x|, NaN if there is one. Without their sign, the bits of floats are in the floats' order."""
     bits = x.reshape(x.size).view(np.int32)
@@ -109,7 +113,7 @@ def largest_magnitude(x):  # type: ignore[no-untyped-def]
     return np.int32(largest).view(np.float32)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FLOATS)
 def attend(query, key, value, heads, out):  # type: ignore[no-untyped-def]
     """Softmax attention of every head: query [C, R], key [C, T], value [C + heads, T] -> out [C, R].
 
@@ -136,7 +140,7 @@ def attend(query, key, value, heads, out):  # type: ignore[no-untyped-def]
                 out[h * D + d, r] = weighted[d, r] / weighted[D, r]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FLOATS)
 def subtract_largest(scores):  # type: ignore[no-untyped-def]
     """Take each column's largest from scores [T, R]; nothing gets less than -126."""
     T, R = scores.shape
@@ -149,7 +153,7 @@ def subtract_largest(scores):  # type: ignore[no-untyped-def]
             scores[t, r] = max(scores[t, r] - largest[r], np.float32(-126))
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FLOATS)
 def block(w, layer, x, rows):  # type: ignore[no-untyped-def]
     """One transformer block on x [C, T]: the columns ``rows`` (int64 [R]) of its result, [C, R].
 
@@ -177,7 +181,7 @@ def block(w, layer, x, rows):  # type: ignore[no-untyped-def]
     return out
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FLOATS)
 def take_columns(x, columns):  # type: ignore[no-untyped-def]
     """x [C, T], columns int64 [R] -> [C, R]"""
     out = np.empty((x.shape[0], columns.size), np.float32)
@@ -187,7 +191,7 @@ def take_columns(x, columns):  # type: ignore[no-untyped-def]
     return out
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FLOATS)
 def embed(w, codes, summary):  # type: ignore[no-untyped-def]
     """Codes uint8 [cells, 2] and summary uint8 [SUMMARY] of a game -> its tokens [C, T].
 
@@ -206,7 +210,7 @@ def embed(w, codes, summary):  # type: ignore[no-untyped-def]
     return x
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FLOATS)
 def needed_rows(w, actions, T):  # type: ignore[no-untyped-def]
     """The value token, sources and targets of the legal ``actions`` (int64 [L], -1 is padding), ascending.
 
@@ -229,7 +233,7 @@ def needed_rows(w, actions, T):  # type: ignore[no-untyped-def]
     return rows, position
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FLOATS)
 def evaluate_game(w, codes, summary, actions, logits, value):  # type: ignore[no-untyped-def]
     """Policy logits of the legal ``actions`` (int64 [L], padded with -1) and value logits of one game.
 
@@ -259,7 +263,7 @@ def evaluate_game(w, codes, summary, actions, logits, value):  # type: ignore[no
         value[k] = total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, parallel=True)
+@njit(cache=True, nogil=True, fastmath=FLOATS, parallel=True)
 def evaluate_games(w, codes, summaries, actions, logits, values):  # type: ignore[no-untyped-def]
     """:func:`evaluate_game` for B games: codes [B, cells, 2] … values [B, 3]."""
     for game in prange(codes.shape[0]):

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from armies.attention import forced_attention
-from armies.checkpoint import read_checkpoint
+from armies.checkpoint import damage_named, read_checkpoint
 from armies.engine import Games
 from armies.errors import ArmiesError
 from armies.fused import FusedNetwork
@@ -103,11 +103,14 @@ def parity(
             raise ArmiesError(
                 f"{checkpoint} was written with preset {content['preset']['name']}, expected {preset.name}"
             )
-        trainer.network.load_state_dict(content["network"])
+        with damage_named(checkpoint):
+            trainer.network.load_state_dict(content["network"])
     paths = [path for path in map(path_named, arms) if device.type == "cpu" or not path.fused]
+    if len({path.name for path in paths}) < len(paths):
+        raise ArmiesError(f"paths are {', '.join(arms)}, expected each once")
     networks: dict[str, MoveNetwork | FusedNetwork] = {
         number: copy.deepcopy(trainer.network).to(getattr(torch, number))
-        for number in ("float64", *{path.collection_dtype(device.type) for path in paths})
+        for number in {"float64", *(path.collection_dtype(device.type) for path in (reference, *paths))}
     }
     if device.type == "cpu":
         networks["fused"] = FusedNetwork(trainer.network)
@@ -118,7 +121,7 @@ def parity(
         batch = freeze(trainer.games, device)
         rows += len(batch.planes)
         exact = evaluate(networks["float64"], reference, batch)
-        ours = evaluate(networks["bfloat16"], reference, batch)
+        ours = evaluate(networks[reference.collection_dtype(device.type)], reference, batch)
         for path in paths:
             network = networks["fused" if path.fused else path.collection_dtype(device.type)]
             once, again = evaluate(network, path, batch), evaluate(network, path, batch)

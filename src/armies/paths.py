@@ -27,7 +27,7 @@ STEPS = {
     "legal": "policy head, sampling and loss on the legal moves only",
     "table": "cells enter by a table look-up of their code instead of a product with their planes",
     "rows": "the last block computes the value token, legal sources and legal targets only (needs legal)",
-    "products": "attention in fp32 on a CPU as products of matrices and exp2 (see ``product_attention``)",
+    "products": "in fp32 on a CPU, attention as products of matrices and exp2, which beat flash for small heads",
     "lean": "advantages are filtered first; the old policy is kept from a collection in fp32 on lists, else "
     "recomputed for kept transitions only",
 }

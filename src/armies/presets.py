@@ -7,11 +7,25 @@ with a floor of 0.01, PPO clip 0.2, GAE λ 0.5, TD λ 0.8, no discount.
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from armies.errors import ArmiesError
 from armies.variants import VARIANTS, Variant
+
+
+def _check_number(
+    name: str, field: str, value: object, least: float, most: float = math.inf, whole: bool = False
+) -> None:
+    """Raise :class:`ArmiesError` unless ``value`` is a finite number from ``least`` to ``most``."""
+    kind = int if whole else (int, float)
+    if isinstance(value, bool) or not isinstance(value, kind):
+        raise ArmiesError(f"{name}: {field} is {value!r}, expected a {'whole ' if whole else ''}number")
+    if not (math.isfinite(value) and value >= least):
+        raise ArmiesError(f"{name}: {field} is {value}, expected at least {least}")
+    if value > most:
+        raise ArmiesError(f"{name}: {field} is {value}, expected at most {most}")
 
 
 @dataclass(frozen=True)
@@ -25,8 +39,7 @@ class NetworkConfig:
 
     def check(self, name: str) -> None:
         for field, value in asdict(self).items():
-            if value < 1:
-                raise ArmiesError(f"{name}: {field} is {value}, expected at least 1")
+            _check_number(name, field, value, least=1, whole=True)
         if self.width % self.heads:
             raise ArmiesError(
                 f"{name}: width {self.width} is not divisible by {self.heads} heads, "
@@ -56,14 +69,9 @@ class LearningConfig:
 
     def check(self, name: str) -> None:
         for field, value in asdict(self).items():
-            if value < 0:
-                raise ArmiesError(f"{name}: {field} is {value}, expected at least 0")
-        for field in ("epochs", "minibatch"):
-            if getattr(self, field) < 1:
-                raise ArmiesError(f"{name}: {field} is {getattr(self, field)}, expected at least 1")
-        for field in ("gae_lambda", "td_lambda", "keep_quantile", "random_setups"):
-            if getattr(self, field) > 1:
-                raise ArmiesError(f"{name}: {field} is {getattr(self, field)}, expected at most 1")
+            whole = field in ("epochs", "minibatch")
+            share = field in ("gae_lambda", "td_lambda", "keep_quantile", "random_setups")
+            _check_number(name, field, value, least=1 if whole else 0, most=1 if share else math.inf, whole=whole)
 
 
 @dataclass(frozen=True)
@@ -85,8 +93,7 @@ class Preset:
         if self.variant not in VARIANTS:
             raise ArmiesError(f"{name}: variant is {self.variant!r}, expected one of {', '.join(sorted(VARIANTS))}")
         for field in ("games", "steps", "setup_width", "battleless_limit", "ply_cap"):
-            if getattr(self, field) < 1:
-                raise ArmiesError(f"{name}: {field} is {getattr(self, field)}, expected at least 1")
+            _check_number(name, field, getattr(self, field), least=1, whole=True)
         self.network.check(f"{name}, network")
         self.learning.check(f"{name}, learning")
 

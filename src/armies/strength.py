@@ -10,7 +10,9 @@ from typing import Any
 from tabulate import tabulate
 
 from armies.checkpoint import CHECKPOINT
+from armies.errors import ArmiesError
 from armies.evaluate import Player, Score, against_opponent, load_player, new_player, setups_against_random
+from armies.files import check_writable
 from armies.opponents import OPPONENTS
 from armies.paths import CollectPath
 from armies.presets import Preset
@@ -20,19 +22,28 @@ SETUPS = "own set-ups against random ones"
 
 
 def measure_strength(
-    preset: Preset, path: CollectPath, seeds: Sequence[int], iterations: int, games: int, out: Path
+    preset: Preset, path: CollectPath, seeds: Sequence[int], iterations: Sequence[int], games: int, out: Path
 ) -> list[dict[str, Any]]:
-    """Train once per seed into ``out``/seedN and score the player before and after: one row per number."""
+    """Train once per seed into ``out``/seedN; score the player before and after ``iterations``: a row per number.
+
+    With more than one number of ``iterations`` the training stops at each, is scored, and goes on.
+
+    Raises :class:`ArmiesError` before it trains if a seed is named twice, its folder is there already, or the
+    result could not be written to ``out``/strength.json.
+    """
+    folders = {seed: out / f"seed{seed}" for seed in seeds}
+    if len(folders) < len(seeds):
+        raise ArmiesError(f"seeds are {', '.join(map(str, seeds))}, expected each once")
+    for folder in folders.values():
+        if folder.exists():  # said before the first training, not between two
+            raise ArmiesError(f"{folder} exists already, expected a new folder")
+    check_writable(out / "strength.json")
     rows = []
-    for seed in seeds:
-        folder = out / f"seed{seed}"
-        train(preset, path, iterations, folder, seed)
-        players = ((0, new_player(preset, seed)), (iterations, load_player(folder / CHECKPOINT)))
-        for done, player in players:
-            rows += [
-                {"seed": seed, "iterations": done, "against": name, **_numbers(score)}
-                for name, score in _scores(player, games, seed)
-            ]
+    for seed, folder in folders.items():
+        rows += _rows(seed, 0, new_player(preset, seed), games)
+        for done in sorted(set(iterations)):
+            train(preset, path, done, folder, seed, resume=folder.exists())
+            rows += _rows(seed, done, load_player(folder / CHECKPOINT), games)
     return rows
 
 
@@ -73,9 +84,11 @@ def _pooled(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _scores(player: Player, games: int, seed: int) -> list[tuple[str, Score]]:
-    scores = [(name, against_opponent(player, name, games, seed)) for name in OPPONENTS]
-    return [*scores, (SETUPS, setups_against_random(player, games, seed))]
+def _rows(seed: int, done: int, player: Player, games: int) -> list[dict[str, Any]]:
+    """The player after ``done`` iterations against every opponent, and its set-ups against random ones."""
+    scores = {name: against_opponent(player, name, games, seed) for name in OPPONENTS}
+    scores[SETUPS] = setups_against_random(player, games, seed)
+    return [{"seed": seed, "iterations": done, "against": name, **_numbers(score)} for name, score in scores.items()]
 
 
 def _numbers(score: Score) -> dict[str, Any]:

@@ -46,6 +46,8 @@ def train(
     trainer = make_trainer(preset, path, seed, device)
     if resume:
         load_checkpoint(out / CHECKPOINT, trainer)
+        if trainer.iteration > iterations:
+            raise ArmiesError(f"{out} holds {trainer.iteration} iterations already, expected at most {iterations}")
         drop_iterations_after(out / HISTORY, trainer.iteration)
     with _open_history(out / HISTORY, resume) as history:
         while trainer.iteration < iterations:
@@ -138,6 +140,8 @@ def _open_history(path: Path, resume: bool) -> HistoryWriter:
     try:
         return HistoryWriter(path, resume=resume)
     except FileExistsError:
+        if not path.parent.is_dir():
+            raise ArmiesError(f"{path} cannot be written: {path.parent} is not a folder") from None
         raise ArmiesError(f"{path} exists already, expected a new folder or --resume") from None
     except OSError as error:
         raise ArmiesError(f"{path} cannot be written: {error.strerror}") from None

@@ -14,7 +14,6 @@ from typing import Any
 import torch
 
 from armies.candidate import Candidate, Setting, UnavailableError
-from armies.candidate_forward import join
 from armies.candidates import make_candidate
 from armies.errors import ArmiesError
 from armies.network import MoveNetwork
@@ -75,22 +74,23 @@ def _measured(candidate: Candidate, trainer: Trainer, steps: int, pairs: int) ->
     warm_up = [feed.next() for _ in range(WARM_UP_STEPS)]
     for given in warm_up:
         candidate.base(given)
-    one_off = _one_off(candidate, warm_up, trainer.device)
+    one_off = _one_off(candidate, [candidate.arrange(given) for given in warm_up], trainer.device)
     seconds = [dict.fromkeys(SIDES, 0.0) for _ in range(pairs)]
     work = [0] * pairs
     bad = dict.fromkeys(SIDES, 0)
     parity = _Parity(candidate)
     for step in range(steps):
         given = feed.next()
+        inputs = {"base": given, "candidate": candidate.arrange(given)}
         pair = step * pairs // steps
         order = SIDES if step.bit_count() % 2 == 0 else SIDES[::-1]
         for side in order:
-            outputs, took = _timed(candidate, side, given, trainer.device)
+            outputs, took = _timed(candidate, side, inputs[side], trainer.device)
             seconds[pair][side] += took
-            bad[side] += _has_bad_rows(candidate, given, outputs)
+            bad[side] += any(bool(candidate.bad_rows(*one).any()) for one in zip(inputs[side], outputs, strict=True))
         work[pair] += feed.positions
         if step < PARITY_STEPS:
-            parity.add(given)
+            parity.add(inputs)
     return {
         "part": candidate.part,
         "unit": "positions",
@@ -129,11 +129,6 @@ def _timed(candidate: Candidate, side: str, given: list[Any], device: torch.devi
     outputs = function(given)
     synchronize(device)
     return outputs, time.perf_counter() - begin
-
-
-def _has_bad_rows(candidate: Candidate, given: list[Any], outputs: list[Any]) -> bool:
-    joined = given if len(given) == len(outputs) else [join(given)]
-    return any(bool(candidate.bad_rows(*one).any()) for one in zip(joined, outputs, strict=True))
 
 
 def _one_off(candidate: Candidate, warm_up: list[Any], device: torch.device) -> dict[str, float] | None:
@@ -179,12 +174,12 @@ class _Parity:
         self.totals: dict[tuple[str, str], Errors] = {}
         self.batches = 0
 
-    def add(self, given: list[Any]) -> None:
+    def add(self, inputs: dict[str, list[Any]]) -> None:
         one = self.candidate
-        exact = one.exact(given)
-        base = one.comparable(given, one.base)
+        exact = one.exact(inputs["base"])
+        base = one.comparable(inputs["base"], one.base)
         for side, function in (("base", one.base), ("candidate", one.changed)):
-            once, again = one.comparable(given, function), one.comparable(given, function)
+            once, again = (one.comparable(inputs[side], function) for _ in range(2))
             for name in exact:
                 errors = self.totals.setdefault((side, name), Errors())
                 errors.add(once[name], again[name], exact[name], base[name])

@@ -7,14 +7,13 @@ import ast
 import numba
 import numpy as np
 import pytest
+from compiled import COMPILED
 from scipy import stats
 
 from armies import engine, kernel_cache
 from armies.engine import Games, IllegalActionError, SetupError, signatures, warm_up
 from armies.random_setups import random_setups
 from armies.variants import BARRAGE, CLASSIC, HEXA, OCTA, QUAD, VARIANTS, Variant, action_cells
-
-COMPILED = not numba.config.DISABLE_JIT
 
 
 def play(games: Games, steps: int) -> list[np.ndarray]:

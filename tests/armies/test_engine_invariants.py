@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+from compiled import COMPILED
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,7 +11,6 @@ from armies.engine import HISTORY_PLANES, PIECE_PLANES, Games
 from armies.kernels_step import find_legal_moves
 from armies.variants import BARRAGE, HEXA, OCTA, QUAD, Variant, action_cells
 
-COMPILED = not numba.config.DISABLE_JIT
 KIND, SIDE, REVEALED = 0x0F, 0x10, 0x20
 
 variants = st.sampled_from([QUAD, HEXA, OCTA, BARRAGE] if COMPILED else [QUAD, HEXA])

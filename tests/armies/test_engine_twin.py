@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import numba
 import pytest
 from beside_twin import play_at_length, play_beside_twin
+from compiled import COMPILED, long_play
 from rules_met import RULES
 
 from armies.variants import VARIANTS
-
-COMPILED = not numba.config.DISABLE_JIT
 
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_agrees_with_the_slow_twin(name: str) -> None:
     """Engine and twin agree on every position of some games of random play."""
-    play_beside_twin(name, 4000 if COMPILED else 400, seed=1, limits=(40, 300))
+    play_beside_twin(name, 4000 if COMPILED else 1600, seed=1, limits=(40, 300))
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-@pytest.mark.skipif(not COMPILED, reason="a million plies need compiled kernels")
+@long_play
 @pytest.mark.parametrize("name", VARIANTS)
 def test_agrees_with_the_slow_twin_at_length(name: str) -> None:
     """Engine and twin agree on 200,000 positions of every variant, and these meet every rule and ending."""

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
-from slow_twin import BOARDS, NAMES
+from beside_twin import play_beside_twin
+from slow_twin import BOARDS, NAMES, Board
 
+from armies.paths import path_named
+from armies.presets import PRESETS
+from armies.train import train
 from armies.variants import CLASSIC, OCTA, QUAD, VARIANTS, Variant, VariantError, action_cells
 
 
@@ -67,3 +72,15 @@ def test_impossible_variants_are_refused(change: dict[str, object], sentence: st
     """A variant that cannot be played is an error that says why."""
     with pytest.raises(VariantError, match=f"variant quad: {sentence}"):
         replace(QUAD, **change)  # type: ignore[arg-type]
+
+
+def test_a_new_variant_is_one_entry(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A board of odd size with an army of its own: played like the twin's and trained on, from its entry alone."""
+    lakes = ((3, 1), (3, 5))
+    army = {"marshal": 1, "captain": 2, "miner": 2, "scout": 3, "spy": 1, "bomb": 2, "flag": 1}
+    pieces = tuple((NAMES.index(name), count) for name, count in army.items())
+    monkeypatch.setitem(VARIANTS, "hepta", Variant("hepta", 7, lakes, pieces, 2, 60, 400))
+    monkeypatch.setitem(BOARDS, "hepta", Board(7, frozenset(lakes), army, 2))
+    play_beside_twin("hepta", 800, seed=1, limits=(30, 200))
+    trainer = train(replace(PRESETS["tiny"], variant="hepta"), path_named("fast"), 1, tmp_path, seed=0)
+    assert trainer.network.playable.shape == (49 - 2,)

@@ -2,9 +2,10 @@
 
 import re
 
+import compiled
 import numpy as np
 import pytest
-from numba import config
+from histories import history_without_times
 
 from armies.cli import main
 from armies.engine import Games
@@ -24,7 +25,7 @@ from armies.variants import (
     action_cells,
 )  # fmt: skip
 
-pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="a network in plain Python loops takes minutes")
+pytestmark = compiled.fused
 
 
 def test_wilson_interval_of_published_examples():
@@ -127,9 +128,15 @@ def test_command_prints_rate_and_interval(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_strength_table(tmp_path, capsys):
-    """`strength` trains and prints one line per seed, opponent and moment, and pooled lines."""
-    arguments = ["strength", "--preset", "tiny", "--iterations", "2", "--seeds", "0", "1", "--games", "20"]
-    assert main([*arguments, "--out", str(tmp_path)]) == 0
+    """`strength` trains and prints one line per seed, opponent and moment, and pooled lines.
+
+    A training that is scored on its way becomes the same as one that is not.
+    """
+    arguments = ["strength", "--preset", "tiny", "--seeds", "0", "1", "--games", "20", "--iterations"]
+    assert main([*arguments, "1", "3", "--out", str(tmp_path / "on the way")]) == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
-    assert len(lines) == 2 + 3 * 2 * 3
-    assert sum("all" in line for line in lines) == 2 * 3
+    assert len(lines) == 2 + 3 * 3 * 3
+    assert sum("all" in line for line in lines) == 3 * 3
+    assert main([*arguments, "3", "--out", str(tmp_path / "at once")]) == 0
+    stopped, whole = (history_without_times(tmp_path / name / "seed1") for name in ("on the way", "at once"))
+    assert stopped == whole

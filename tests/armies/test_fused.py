@@ -6,11 +6,11 @@ import os
 import subprocess
 import sys
 
+import compiled
 import numpy as np
 import pytest
 import torch
 from histories import history_without_times
-from numba import config
 
 from armies.engine import Games
 from armies.fused import FusedNetwork
@@ -21,7 +21,7 @@ from armies.paths import path_named
 from armies.presets import PRESETS, NetworkConfig
 from armies.variants import VARIANTS
 
-pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="a network in plain Python loops takes minutes")
+pytestmark = compiled.fused
 
 
 @pytest.mark.parametrize(
@@ -95,18 +95,24 @@ def test_not_a_number_is_not_hidden():
     assert torch.isnan(value).all()
 
 
-def test_fused_history_does_not_depend_on_threads(tmp_path):
-    """The path fused gives the same history with one and two threads of its kernels.
+def train_fused(out, threads, **environment):
+    """Three iterations of the path fused in a process of its own; the history without times."""
+    command = [sys.executable, "-m", "armies", "train", "--preset", "tiny", "--iterations", "3", "--path", "fused"]
+    environment = {**os.environ, "NUMBA_NUM_THREADS": threads, "OMP_NUM_THREADS": "1", **environment}
+    subprocess.run([*command, "--out", out], env=environment, check=True, timeout=400)
+    return history_without_times(out)
 
-    A first run compiles the kernels where they are not cached: a process that compiles was seen to differ from one
-    that loads them in the ninth digit of a loss, for a reason that is not known yet.
-    """
-    histories = []
-    for number, threads in enumerate(("1", "1", "2")):
-        out = tmp_path / str(number)
-        command = [sys.executable, "-m", "armies", "train", "--preset", "tiny", "--iterations", "3"]
-        environment = {**os.environ, "NUMBA_NUM_THREADS": threads, "OMP_NUM_THREADS": "1"}
-        subprocess.run([*command, "--path", "fused", "--out", out], env=environment, check=True, timeout=200)
-        histories.append(history_without_times(out))
-    assert histories[1] == histories[2]
-    assert {row["attention"] for row in histories[0]} == {"fused"}
+
+def test_fused_history_does_not_depend_on_threads(tmp_path):
+    """The path fused gives the same history with one and two threads of its kernels."""
+    one, two = (train_fused(tmp_path / threads, threads) for threads in ("1", "2"))
+    assert one == two
+    assert {row["attention"] for row in one} == {"fused"}
+
+
+@pytest.mark.slow
+def test_compiling_and_loading_give_the_same_history(tmp_path):
+    """A process that compiles the kernels and one that finds them in the cache compute the same numbers."""
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    compiled = train_fused(tmp_path / "first", "1", **cache)
+    assert train_fused(tmp_path / "second", "1", **cache) == compiled

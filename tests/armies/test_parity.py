@@ -1,14 +1,14 @@
 """The parity document: a true comparison, and a wrong arm that is seen."""
 
+import compiled
 import pytest
 import torch
-from numba import config
 
 from armies import parity as module
 from armies.parity import ARMS, parity
 from armies.presets import PRESETS
 
-pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="a network in plain Python loops takes minutes")
+pytestmark = compiled.fused
 
 
 def by_tensor(result, name):

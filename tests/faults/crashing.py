@@ -23,23 +23,34 @@ def _changes_files(event: str, arguments: tuple[Any, ...]) -> bool:
     return bool(arguments[2] & WRITING)
 
 
+def steps_of(action: Callable[[], None]) -> int:
+    """How many changes of files ``action`` makes. Fails if it raises."""
+    return _forked(0, action)[1]
+
+
 def killed_at(step: int, action: Callable[[], None]) -> bool:
-    """Do ``action`` in a forked process that SIGKILL ends just before its ``step``-th change of files.
+    """Do ``action`` in a process that SIGKILL ends just before its ``step``-th change of files.
 
     Returns False if ``action`` came to its end before. Fails if it raised.
     """
-    errors = Path(f"crash-{os.getpid()}.err")
+    return _forked(step, action)[0]
+
+
+def _forked(step: int, action: Callable[[], None]) -> tuple[bool, int]:
+    """Whether the process was killed, and the number of steps that it made if not."""
+    said = Path(f"crash-{os.getpid()}.txt")
     child = os.fork()
     if child == 0:
-        _act_and_die(step, action, errors)
+        _act_and_die(step, action, said)
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)
-    assert code in (0, -signal.SIGKILL), errors.read_text()
-    errors.unlink(missing_ok=True)
-    return code != 0
+    assert code in (0, -signal.SIGKILL), said.read_text()
+    steps = int(said.read_text()) if code == 0 else 0
+    said.unlink(missing_ok=True)
+    return code != 0, steps
 
 
-def _act_and_die(step: int, action: Callable[[], None], errors: Path) -> None:
+def _act_and_die(step: int, action: Callable[[], None], said: Path) -> None:
     seen = 0
 
     def watch(event: str, arguments: tuple[Any, ...]) -> None:
@@ -54,6 +65,8 @@ def _act_and_die(step: int, action: Callable[[], None], errors: Path) -> None:
     try:
         action()
     except BaseException:
-        errors.write_text(traceback.format_exc())
+        said.write_text(traceback.format_exc())
         os._exit(1)
+    steps = seen
+    said.write_text(str(steps))
     os._exit(0)

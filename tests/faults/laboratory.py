@@ -113,6 +113,19 @@ class Laboratory(Project):
         self.started.append(process)
         return process
 
+    def run_as(self, user: list[str], *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run Snakemake to its end behind the words of a command that changes the user."""
+        return subprocess.run(
+            [*user, *self.command(*arguments)],
+            cwd=self.path,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
     def told(self, number: int = -1) -> str:
         """What the Snakemake that was started as this one has printed so far."""
         return (self.path / f"snakemake-{number % len(self.started)}.out").read_text()
@@ -127,7 +140,13 @@ class Laboratory(Project):
 
     def ended(self, process: subprocess.Popen[str]) -> int:
         """Wait for the end of a Snakemake; its exit code."""
-        return process.wait(timeout=120)
+        try:
+            return process.wait(timeout=120)
+        except subprocess.TimeoutExpired:
+            left = [psutil.Process(pid) for pid in tree(process.pid)]
+            lines = [f"{one.pid} {one.status()} {' '.join(one.cmdline())}" for one in left]
+            told = self.told(self.started.index(process))
+            raise AssertionError("\n".join(["Snakemake does not end:", *lines, told])) from None
 
     def wait_until_closed(self) -> None:
         """Wait until the job that a killed Snakemake has left behind has told how its attempt ended."""

@@ -30,7 +30,8 @@ def small(prepared_once: Laboratory, tmp_path: Path, row: Row) -> Iterator[Small
     disk.close()
 
 
-@pytest.mark.parametrize("pages", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("pages", [0, 1, 4])
 def test_disk_full_in_the_trainer(small: SmallDiskLaboratory, row: Row, pages: int) -> None:
     """A checkpoint does not fit: the run fails, what was written before is kept, and with room it is made again."""
     row.fault, row.how = "disk full in the trainer", f"tmpfs, {pages} pages left when it writes a checkpoint"
@@ -84,6 +85,7 @@ def test_disk_full_in_the_record(small: SmallDiskLaboratory, row: Row, pages: in
     row.outcome = "refused, then written whole" if failed.returncode else "there was room"
 
 
+@pytest.mark.slow
 def test_ledger_line_that_does_not_fit(small: SmallDiskLaboratory, row: Row) -> None:
     """The line is refused whole: the ledger before is as it was, to the byte."""
     row.fault, row.how = "disk full in the ledger", "tmpfs filled, a line longer than what is left of its page"

@@ -16,7 +16,7 @@ from rows import Row
 COMMAND = ("--cores", "2", FAST)
 
 
-@pytest.mark.parametrize("count", [2, pytest.param(8, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [pytest.param(2, id="two"), pytest.param(8, id="eight", marks=pytest.mark.slow)])
 def test_instances_at_once(lab: Laboratory, row: Row, count: int, repetition: int) -> None:
     """One executes the study, the others say who does and go; the run is made once."""
     row.fault, row.how = f"{count} instances at once on one study", "started together, the trainer waits at a pipe"
@@ -39,7 +39,8 @@ def test_instances_at_once(lab: Laboratory, row: Row, count: int, repetition: in
     row.outcome = f"one executes, {count - 1} refused with its name"
 
 
-@pytest.mark.parametrize("count", [2, pytest.param(8, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [pytest.param(2, id="two"), pytest.param(8, id="eight", marks=pytest.mark.slow)])
 def test_instances_without_a_handshake(lab: Laboratory, row: Row, count: int, repetition: int) -> None:
     """Whatever the order in which they come and go, the run is made once and every refusal has its reason."""
     row.fault, row.how = f"{count} instances at once, short runs", "started together, nothing waits"
@@ -53,6 +54,7 @@ def test_instances_without_a_handshake(lab: Laboratory, row: Row, count: int, re
     row.outcome = "the run is made once, each refusal names who is at work"
 
 
+@pytest.mark.slow
 def test_two_checkouts_on_one_device(lab: Laboratory, row: Row, tmp_path: Path, repetition: int) -> None:
     """Two working directories share nothing but the device: the second waits, and says for whom."""
     row.fault, row.how = "two checkouts on one device", "two working directories, one lease folder"
@@ -77,6 +79,7 @@ def test_two_checkouts_on_one_device(lab: Laboratory, row: Row, tmp_path: Path, 
     row.outcome = "the second waits, names the first, and both count"
 
 
+@pytest.mark.slow
 def test_instance_that_ends_while_another_runs(lab: Laboratory, row: Row, repetition: int) -> None:
     """Bare Snakemake deletes the locks of the others as it ends; a third one is refused all the same."""
     row.fault, row.how = "an instance ends while another runs", "three instances in one folder, two studies"
@@ -135,6 +138,7 @@ def test_orphan_that_wants_to_publish_late(lab: Laboratory, row: Row, decision: 
     row.outcome = f"its attempt is kept, attempt {expected} is published"
 
 
+@pytest.mark.slow
 def test_user_of_flock_holds_the_device(lab: Laboratory, row: Row) -> None:
     """The job waits, names the program, and the wait is on record."""
     row.fault, row.how = "flock(1) holds the device", "flock on the lock file of the device"
@@ -151,6 +155,7 @@ def test_user_of_flock_holds_the_device(lab: Laboratory, row: Row) -> None:
     row.outcome = "the job waits, names it, and the record says so"
 
 
+@pytest.mark.slow
 def test_our_lease_keeps_flock_out(lab: Laboratory, row: Row) -> None:
     """The other direction: a program that knows only flock(1) finds the device taken for as long as the run lasts."""
     row.fault, row.how = "flock(1) wants the device during a run", "flock -n on the lock file of the device"

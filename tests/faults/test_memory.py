@@ -14,6 +14,7 @@ CGROUPS = Path("/sys/fs/cgroup")
 LIMIT = 96 * 1024 * 1024
 
 
+@pytest.mark.slow
 def test_memory_limit(lab: Laboratory, row: Row) -> None:
     """MemoryError in the trainer: the run fails with its words, the next one counts."""
     row.fault, row.how = "out of memory, refused", "RLIMIT_AS of 512 MiB in the trainer"

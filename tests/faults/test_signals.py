@@ -11,7 +11,7 @@ from rows import Row
 
 COMMAND = ("--cores", "2", FAST)
 SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGKILL"]
-ALWAYS = {("trainer", "SIGKILL"), ("job", "SIGKILL"), ("group", "SIGINT")}  # in `make test`; the others are slow
+ALWAYS = {("job", "SIGKILL"), ("group", "SIGINT")}  # in `make test`; the others are slow
 
 
 def cases(who: list[str]) -> list[object]:
@@ -80,7 +80,9 @@ def test_snakemake_alone_is_gone(lab: Laboratory, row: Row, name: str) -> None:
     row.outcome = "the second waits for the orphan and takes its result"
 
 
-@pytest.mark.parametrize("left", ["nothing", "child", "worker"])
+@pytest.mark.parametrize(
+    "left", [pytest.param("nothing", marks=pytest.mark.slow), "child", pytest.param("worker", marks=pytest.mark.slow)]
+)
 def test_everything_is_killed(lab: Laboratory, row: Row, left: str) -> None:
     """SIGKILL of every program; what the trainer has left over still keeps the device from a second one."""
     words = {

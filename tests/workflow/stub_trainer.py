@@ -1,6 +1,7 @@
 """A trainer that sleeps: real process, real history, seconds instead of minutes.
 
-STUB_PATH names the arm (fast halves the pause), STUB_PAUSE the seconds per iteration. A file ``faults/ARM`` in the
+STUB_PATH names the arm (fast halves the pause), STUB_PAUSE the seconds per iteration, STUB_EXIT a code with which it
+ends at its second iteration. A file ``faults/ARM`` in the
 working directory plants a fault for the next run of that arm without changing what determines the run.
 """
 
@@ -16,7 +17,7 @@ from tachograph.instrument import HistoryWriter
 
 
 def fault(arm: str) -> str:
-    """The fault that a test has planted for this arm: ``exit``, ``kill``, ``hang``, ``short`` or nothing."""
+    """The fault that a test has planted for this arm: ``exit``, ``kill``, ``short`` or nothing."""
     file = Path("faults") / arm
     return file.read_text().strip() if file.exists() else ""
 
@@ -38,14 +39,13 @@ def main() -> None:
         for iteration in range(1, arguments.iterations + 1):
             if planted == "short" and iteration == arguments.iterations:
                 return
+            if iteration == 2 and "STUB_EXIT" in os.environ:
+                sys.exit(int(os.environ["STUB_EXIT"]))
             if iteration == 2:
                 if planted == "exit":
                     sys.exit("the stub was told to fail")
                 if planted == "kill":
                     os.kill(os.getpid(), signal.SIGKILL)
-                if planted == "hang":
-                    Path("hanging").write_text(str(os.getpid()))
-                    time.sleep(600)
             start = time.monotonic()
             time.sleep(pause)
             seconds = time.monotonic() - start

@@ -1,22 +1,11 @@
-"""Runs that fail, programs that are killed, files that are tampered with."""
+"""Runs that fail, files that are tampered with; signals and several instances are in tests/faults."""
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import signal
-import time
 
 import pytest
-
-
-def wait_for(path, seconds=30):
-    """Wait until a file is there: the handshake of a process that hangs."""
-    end = time.monotonic() + seconds
-    while not path.exists():
-        assert time.monotonic() < end, f"{path} did not appear"
-        time.sleep(0.02)
 
 
 @pytest.mark.parametrize(
@@ -50,58 +39,6 @@ def test_failed_run_keeps_its_files_and_the_others_go_on(project, fault, status,
     assert project.trained().count("fast 0 6") == 2
     assert project.results("attempts/run-fast-seed0/001/history.jsonl").exists()
     assert "4 planned = 4 counted + 0 invalid + 0 missing" in project.results("status.md").read_text()
-
-
-def test_hung_trainer_is_ended_at_the_limit(project):
-    """The registered hold limit ends it with status time_limit."""
-    project.edit("config/studies/toy.toml", "threads = 1", "threads = 1\nmax_hold_minutes = 0.05")
-    project.plant("fast", "hang")
-    assert project.snakemake("-c2").returncode != 0
-    ended = {line["run"]: line["status"] for line in project.ledger("ended")}
-    assert ended["run-fast-seed0"] == "time_limit"
-    assert ended["run-reference-seed0"] == "finished"
-
-
-def test_killed_snakemake_and_trainer_leave_a_study_that_goes_on(project):
-    """SIGKILL of the whole group: the next plain snakemake needs no unlocking and the attempt is interrupted."""
-    project.plant("fast", "hang")
-    running = project.start("-c2")
-    wait_for(project.path / "hanging")
-    os.killpg(running.pid, signal.SIGKILL)
-    running.wait()
-    running.stdout.close()
-    project.heal()
-    done = project.snakemake("-c2")
-    assert done.returncode == 0, done.stdout
-    first = next(line for line in project.ledger("ended") if line["run"] == "run-fast-seed0")
-    assert first["status"] == "interrupted"
-    assert project.trained().count("reference 0 6") == 1
-
-
-def test_orphaned_job_finishes_and_counts(project):
-    """SIGKILL of Snakemake alone: the run under the lease goes on, and the next call takes its result."""
-    project.edit("config/studies/toy.toml", 'STUB_PATH = "fast" }', 'STUB_PATH = "fast", STUB_PAUSE = "1.0" }')
-    running = project.start("-c2")
-    wait_for(project.results("attempts/run-fast-seed0/001/history.jsonl"))
-    os.kill(running.pid, signal.SIGKILL)
-    running.wait()
-    running.stdout.close()
-    done = project.snakemake("-c2")
-    assert done.returncode == 0, done.stdout
-    assert project.trained().count("fast 0 6") == 1
-
-
-def test_second_instance_is_refused_and_names_the_first(project):
-    """One Snakemake executes a study at a time; the other says who does, and the first is not disturbed."""
-    project.edit("config/studies/toy.toml", 'STUB_PATH = "fast" }', 'STUB_PATH = "fast", STUB_PAUSE = "0.6" }')
-    running = project.start("-c2")
-    wait_for(project.results("attempts/run-fast-seed0/001"))
-    second = project.snakemake("-c2")
-    out, _ = running.communicate(timeout=60)
-    assert second.returncode != 0
-    assert f"process {running.pid} of" in second.stdout
-    assert running.returncode == 0, out
-    assert len(project.trained()) == 4
 
 
 @pytest.mark.parametrize(
@@ -155,7 +92,10 @@ def test_discarded_run_is_made_again(executed):
     assert done.returncode == 0, done.stdout
     assert executed.snakemake("-c2").returncode == 0
     assert executed.trained()[4:] == ["fast 1 6"]
-    assert executed.ledger("discarded")[0]["reason"] == "the fan was blocked"
+    [line] = executed.ledger("discarded")
+    assert line["reason"] == "the fan was blocked"
+    assert (line["numbers_known"], line["in_record"]) == (True, True)
+    assert "the fan was blocked; a record had told its numbers" in executed.results("record/record.md").read_text()
 
 
 @pytest.mark.parametrize("damage", ["deleted", "altered page"])

@@ -113,7 +113,7 @@ rule profile:
 rule candidate:
     input:
         plan=plan_file("candidate"),
-        ready=ancient("results/{study}/preflight.json"),
+        ready=waits_for("candidate", "preflight.json"),
     output:
         result="results/{study}/candidates/{arm}.json",
         run="results/{study}/candidates/{arm}.run.json",

@@ -11,7 +11,7 @@ from tachograph.analysis.turns import read_turns
 from tachograph.evidence import amdahl
 from tachograph.evidence.candidates import CandidateJudgement, judge_candidate
 from tachograph.evidence.judging import Judged, judged
-from tachograph.evidence.verdicts import CandidateVerdict
+from tachograph.evidence.verdicts import CandidateVerdict, Reason
 from tachograph.study.planning import PlannedRun
 
 Row = dict[str, Any]
@@ -114,6 +114,8 @@ def _row(
     found = judgement.result
     if found is None:
         return {**row, "verdict": str(CandidateVerdict.NO_VERDICT), "sentence": judgement.reason}
+    if found.reason is Reason.NO_GAIN and measured.factor.result is None:
+        return {**row, "verdict": str(CandidateVerdict.NO_VERDICT), "sentence": measured.factor.reason}
     verdict = CandidateVerdict.KEPT if found.kept else CandidateVerdict.REJECTED
     reason = None if found.reason is None else str(found.reason)
     return {**row, "verdict": str(verdict), "reason": reason, "sentence": found.sentence}

@@ -32,12 +32,13 @@ def steadiness(sealed: SealedStudy) -> dict[str, Any]:
     stage, warmup = sealed.trainer.history.stage.name, sealed.study.design.warmup
     durations: dict[str, Floats] = {}
     arms: dict[str, str] = {}
+    early: dict[str, int] = {}
     for run in sealed.of_role("run"):
-        seconds, work = _usable(run, stage)
+        key, (seconds, work, dropped) = run.planned.key, _usable(run, stage, warmup)
         if len(seconds):
-            durations[run.planned.key] = seconds / work * work.mean()  # at equal work per iteration
-            arms[run.planned.key] = run.planned.arm
-    found = assess_study(durations, arms, warmup)
+            durations[key] = seconds / work * work.mean()  # at equal work per iteration
+            arms[key], early[key] = run.planned.arm, dropped
+    found = assess_study(durations, arms, early)
     return {
         "runs": [
             {"run": key, "arm": arms[key], **_outcome(one), "within_run": _precision(sealed, key, stage)}
@@ -49,14 +50,17 @@ def steadiness(sealed: SealedStudy) -> dict[str, Any]:
     }
 
 
-def _usable(run: SealedRun, duration: str) -> tuple[Floats, Floats]:
-    """Seconds and work of the iterations that can give a rate, warm-up included."""
+def _usable(run: SealedRun, duration: str, warmup: int) -> tuple[Floats, Floats, int]:
+    """Seconds and work of the iterations that can give a rate, and how many of them are warm-up.
+
+    An evaluation or a compilation within the warm-up is no row of these, so that fewer may be warm-up.
+    """
     assert run.history is not None
     try:
         rows = retained(run.history, duration, 0).rows
     except ThroughputError:
         rows = np.zeros(0, dtype=np.int64)
-    return run.history.durations[duration][rows], run.history.work[rows]
+    return run.history.durations[duration][rows], run.history.work[rows], int((rows < warmup).sum())
 
 
 def _outcome(one: Steadiness) -> Row:
@@ -65,10 +69,9 @@ def _outcome(one: Steadiness) -> Row:
 
 
 def _precision(sealed: SealedStudy, key: str, stage: str) -> Row | None:
-    seconds, work = _usable(sealed.runs[key], stage)
-    warmup = sealed.study.design.warmup
+    seconds, work, dropped = _usable(sealed.runs[key], stage, sealed.study.design.warmup)
     rng = generator(current(sealed.registration)["sha256"], f"within run {key}")
-    found = within_run(work[warmup:], seconds[warmup:], rng)
+    found = within_run(work[dropped:], seconds[dropped:], rng)
     return None if found is None else asdict(found)
 
 
@@ -146,10 +149,15 @@ def costs(sealed: SealedStudy) -> list[Row]:
 
 
 def _one_off(sealed: SealedStudy, run: SealedRun) -> OneOff | None:
-    seconds, _ = _usable(run, ITERATION)
+    """The one-off cost of the warm-up iterations and of those that the trainer says it compiled in."""
+    assert run.history is not None
+    history, warmup = run.history, sealed.study.design.warmup
+    seconds = history.durations[ITERATION]
+    once = (np.arange(len(history)) < warmup) | history.is_compile
+    once &= history.clock_ok & np.isfinite(seconds) & ~history.is_evaluation
     try:
-        return one_off(seconds, sealed.study.design.warmup)
-    except ValueError:
+        return one_off(seconds[once], seconds[retained(history, ITERATION, warmup).rows])
+    except (ThroughputError, ValueError):
         return None
 
 
@@ -188,6 +196,11 @@ def reservations(analysis: dict[str, Any]) -> list[Row]:
             say(f"{what} during {'every run of the blocks' if every else ', '.join(keys)}", arm)
     for sentence in analysis["order"]["block_deviations"]:
         say(sentence)
+    for one in analysis["clocks"]["cycles"]:
+        if one["sentence"]:
+            say(one["sentence"], one["arm"])
+    if analysis["clocks"]["throttled"]:
+        say(f"the clock stayed below 95 % of its largest during {', '.join(analysis['clocks']['throttled'])}")
     if analysis["placebo"].get("cap"):
         say(analysis["placebo"]["cap"])
     for one in analysis["drift"]:

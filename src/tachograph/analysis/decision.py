@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import fields
 from typing import Any
 
@@ -36,9 +37,10 @@ def decision(sealed: SealedStudy, analysis: dict[str, Any]) -> dict[str, Any]:
 
 
 def _arm(rule: DecisionRule, analysis: dict[str, Any], arm: str) -> dict[str, Any]:
-    speed = judged("the speed", lambda: _speed(rule, analysis, arm))
-    curve = judged("the curves", lambda: _curve(analysis, arm))
     parity = judged("the parity", lambda: parity_of(analysis["preflight"], arm))
+    shown = parity.result or ParityVerdict.NO_VERDICT
+    speed = judged("the speed", lambda: _speed(rule, analysis, arm, shown))
+    curve = judged("the curves", lambda: _curve(analysis, arm))
     found = judged("the decision", lambda: _decide(rule, analysis["counts"], speed, curve, parity))
     caps = speed.result.caps if speed.result else ()
     decided = found.result or DecisionJudgement(Decision.HOLD, found.reason or "it could not be judged")
@@ -55,13 +57,14 @@ def _arm(rule: DecisionRule, analysis: dict[str, Any], arm: str) -> dict[str, An
     }
 
 
-def _speed(rule: DecisionRule, analysis: dict[str, Any], arm: str) -> SpeedJudgement:
+def _speed(rule: DecisionRule, analysis: dict[str, Any], arm: str, parity: ParityVerdict) -> SpeedJudgement:
     one = next(one for one in analysis["factors"] if one["headline"] and one["numerator"] == arm)
     factor: Judged[Factor] = Judged(None, one.get("reason"))
     if one["factor"] is not None:
         factor = Judged(Factor(**{field.name: one[field.name] for field in fields(Factor)}), None)
     caps = [one["sentence"] for one in analysis["reservations"] if one["arm"] in (None, arm)]
-    return speed_verdict(factor, rule.minimum_effect, caps, analysis["steadiness"]["headline"])
+    steady, ceiling = analysis["steadiness"]["headline"], math.inf if rule.ceiling is None else rule.ceiling
+    return speed_verdict(factor, rule.minimum_effect, caps, steady, ceiling, parity)
 
 
 def _curve(analysis: dict[str, Any], arm: str) -> CurveVerdict:

@@ -75,9 +75,11 @@ def _attempts(sealed: Sealed) -> Iterator[dict[str, Any]]:
         for one in tries:
             name = f"attempt {one.number}"
             if one.discarded:
+                told = {True: "; a record had told its numbers", False: "; no record had told its numbers"}
                 yield _entry(
                     "discarded",
-                    f"{name} was discarded at {one.discarded['at']}: {one.discarded['reason']}",
+                    f"{name} was discarded at {one.discarded['at']}: {one.discarded['reason']}"
+                    + told.get(one.discarded["in_record"], ""),
                     run=key,
                     when=AFTER if one.discarded["known"] else BEFORE,
                     effect="another attempt may count in its place; both are listed among the attempts",

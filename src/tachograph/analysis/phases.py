@@ -58,8 +58,8 @@ def table_of(histories: Sequence[History], declared: Sequence[DeclaredPhase], wa
             parts.append(history.durations[name][rows])
     total = np.concatenate(totals)
     joined = {name: np.concatenate(parts) for name, parts in timers.items()}
-    described = [Phase(phase.name, phase.parent) for phase in declared]
-    return phase_table(total, joined, described, np.zeros(len(total), dtype=bool))
+    described = [Phase(phase.name, phase.parent, phase.parallel) for phase in declared]
+    return phase_table(total, joined, described)
 
 
 def arm_row(table: PhaseTable) -> dict[str, Any]:
@@ -69,7 +69,14 @@ def arm_row(table: PhaseTable) -> dict[str, Any]:
         "iterations": table.iterations,
         "covered": table.overlap.share,
         "rows": [
-            {"phase": row.name, "seconds": row.seconds, "share": row.share, "parent": row.parent, "nested": row.nested}
+            {
+                "phase": row.name,
+                "seconds": row.seconds,
+                "share": row.share,
+                "parent": row.parent,
+                "nested": row.nested,
+                "parallel": row.overlapping,
+            }
             for row in table.rows
         ],
         "warnings": list(table.warnings),
@@ -89,8 +96,8 @@ def _check(
         ),
         None,
     )
-    reference = {row.name: row for row in arms[sealed.study.design.reference].rows if not row.nested}
-    own = {row.name: row.seconds for row in arms[arm].rows if not row.nested}
+    reference = {row.name: row for row in arms[sealed.study.design.reference].rows if row.adds_up}
+    own = {row.name: row.seconds for row in arms[arm].rows if row.adds_up}
     ratios = {name: row.seconds / own[name] for name, row in reference.items() if own.get(name) and row.seconds}
     if measured is None or not ratios:
         return None
@@ -102,14 +109,14 @@ def ceilings(stages: dict[str, Any], phases: dict[str, Any]) -> list[dict[str, A
     """For every arm what could still be won: stages of a profiled step and phases of an iteration, largest first.
 
     ``ceiling``: the step or iteration would become this many times faster if the part took no time; null: no limit.
-    Nested parts are left out, as their time is that of their parents.
+    Nested and parallel parts are left out, as their time is that of others.
     """
     found = []
     for arm in stages["arms"]:
         leaves = [row for row in stages["rows"] if not row["parent"] and row["arms"].get(arm)]
         found.append(_ranked(arm, "step", {row["stage"]: row["arms"][arm]["share"] for row in leaves}))
     for arm, table in phases["arms"].items():
-        outer = [row for row in table["rows"] if not row["nested"]]
+        outer = [row for row in table["rows"] if not (row["nested"] or row["parallel"])]
         found.append(_ranked(arm, "iteration", {row["phase"]: row["share"] for row in outer}))
     return found
 

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachograph.analysis.said import said
 from tachograph.analysis.sealed import SealedRun, SealedStudy
 from tachograph.evidence.history import History
+from tachograph.evidence.said import said
 from tachograph.evidence.throughput import Rate, ThroughputError, end_to_end, rate, retained, whole_run
+from tachograph.models.trainer import HistoryFile
 
 ITERATION = "iteration"
 WHOLE, RETAINED, WINDOW = "whole run", "retained", "window"
@@ -88,7 +89,7 @@ def _row(sealed: SealedStudy, run: SealedRun) -> dict[str, Any]:
         "phase_seconds": {
             phase.name: float(history.durations[phase.name].sum()) for phase in sealed.trainer.history.phases
         },
-        "said": said(run.path, sealed.trainer.history),
+        "said": said(run.path, sealed.trainer.history, facts_of(sealed.trainer.history)),
         "findings": [{"kind": str(f.kind), "line": f.line, "sentence": f.sentence} for f in history.findings],
         "checks": facts["checks"],
         "host": facts["host"],
@@ -101,6 +102,11 @@ def _row(sealed: SealedStudy, run: SealedRun) -> dict[str, Any]:
             "rows": len(history),
         },
     }
+
+
+def facts_of(history: HistoryFile) -> list[str]:
+    """Columns that say what really ran; the state of the cache is one of them."""
+    return [*history.facts, *([history.cache] if history.cache and history.cache not in history.facts else [])]
 
 
 def series(sealed: SealedStudy) -> list[dict[str, Any]]:

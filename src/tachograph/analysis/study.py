@@ -7,6 +7,7 @@ from typing import Any
 from tachograph.analysis import conditions, execution, factors, phases, rates, stages, verdicts
 from tachograph.analysis import curves as curve_section
 from tachograph.analysis.candidates import candidates
+from tachograph.analysis.clocks import clocks
 from tachograph.analysis.conduct import conduct
 from tachograph.analysis.decision import decision
 from tachograph.analysis.deviations import deviations
@@ -71,9 +72,10 @@ def throughput_sections(sealed: SealedStudy) -> dict[str, Any]:
     found["first_attempts"] = first_attempts(sealed)
     found["placebo"] = conditions.placebo(sealed, runs, found["factors"])
     found["drift"] = conditions.drift(sealed, runs, found["order"])
+    found["clocks"] = clocks(found)
     found["reservations"] = conditions.reservations(found)
     found["curve_verdicts"] = verdicts.curve_verdicts(sealed)
-    found["prediction"] = verdicts.prediction(sealed, found["factors"], runs)
+    found["prediction"] = verdicts.prediction(sealed, found["factors"], runs, found["steadiness"]["headline"])
     found["deviations"] = deviations(sealed, runs, found["order"], found["stages"])
     if sealed.study.candidates:
         found["candidates"] = candidates(sealed, found["stages"])

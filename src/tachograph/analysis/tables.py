@@ -190,15 +190,56 @@ def _decision(analysis: Analysis) -> Rows:
 def _curves(analysis: Analysis) -> Rows:
     columns = [
         "metric", "arm", "seed", "run", "against", "iterations", "max_abs_difference", "at_iteration",
-        "reference_max_abs_difference", "ratio", "label", "reason",
+        "reference_max_abs_difference", "ratio", "reference_pairs_max", "rank", "rank_p", "false_alarm",
+        "hold_out_failures", "label", "reason",
     ]  # fmt: skip
-    keys = ["arm", "seed", "run", "other", "iterations", "fast_max", "fast_iteration", "reference_max", "ratio"]
+    keys = [
+        "arm", "seed", "run", "other", "iterations", "fast_max", "fast_iteration", "reference_max", "ratio",
+        "pairs_max", "rank", "rank_p", "false_alarm", "hold_out_failures",
+    ]  # fmt: skip
     rows = [
         [metric["metric"], *(row.get(key) for key in keys), row.get("label"), row.get("reason")]
         for metric in analysis["curves"]
         for row in metric["rows"]
     ]
     return columns, rows
+
+
+def _curve_tests(analysis: Analysis) -> Rows:
+    """Test D and what test E says in all, one row per arm."""
+    columns = [
+        "arm", "verdict", "alpha", "reference_runs", "runs", "paired", "p", "p_min", "statistic", "metric", "iteration",
+        "labelings", "delta_star", "seeds_needed", "sentence",
+    ]  # fmt: skip
+    rows = []
+    for one in analysis["curve_verdicts"]:
+        known = {**one.get("equivalence", {}), **one.get("difference", {}), **one}
+        rows.append([known.get(column) for column in columns])
+    return columns, rows
+
+
+def _equivalence(analysis: Analysis) -> Rows:
+    """Test E, one row per arm, metric and window."""
+    columns = [
+        "metric", "window", "difference", "low", "high", "margin", "se", "df", "passes", "outside", "seeds_needed",
+    ]  # fmt: skip
+    rows = [
+        [one["arm"], *(cell[column] for column in columns)]
+        for one in analysis["curve_verdicts"]
+        for cell in one.get("equivalence", {}).get("cells", [])
+    ]
+    return ["arm", *columns], rows
+
+
+def _steadiness(analysis: Analysis) -> Rows:
+    columns = ["rows", "retained", "outcome", "mser", "change", "halves", "mann_kendall_p", "p_trend", "p_warmup"]
+    section = analysis["steadiness"]
+    rows = [
+        [one["run"], one["arm"], *(one[column] for column in columns), (one["within_run"] or {}).get("half_width")]
+        for one in section["runs"]
+    ]
+    rows += [[None, arm, *(one[column] for column in columns), None] for arm, one in section["arms"].items()]
+    return ["run", "arm", *columns, "within_run_half_width"], rows
 
 
 def _endings(analysis: Analysis) -> Rows:
@@ -245,6 +286,9 @@ TABLES: dict[str, Callable[[Analysis], Rows]] = {
     "candidates": _candidates,
     "decision": _decision,
     "curves": _curves,
+    "curve_tests": _curve_tests,
+    "equivalence": _equivalence,
+    "steadiness": _steadiness,
     "endings": _endings,
     "preflight": _preflight,
     "attempts": _attempts,

@@ -15,10 +15,10 @@ from tachograph.evidence.columns import Missing
 from tachograph.evidence.cost import OneOff, break_even
 from tachograph.evidence.curves import RunCurve, align
 from tachograph.evidence.history import History, read_history
-from tachograph.evidence.interval import Factor, IntervalError, paired_log_t
+from tachograph.evidence.interval import Factor, paired_log_t
 from tachograph.evidence.judging import judged
 from tachograph.evidence.randomness import generator
-from tachograph.evidence.throughput import rate, retained
+from tachograph.evidence.throughput import ThroughputError, rate, retained
 from tachograph.evidence.verdicts import CurveVerdict, ParityVerdict
 from tachograph.execution.judging import history_spec
 from tachograph.execution.turns import BASE, CANDIDATE, NOT_FINITE
@@ -49,14 +49,14 @@ def read_turns(sealed: SealedStudy, run: SealedRun) -> Measured | str:
         return str(content["reason"])
     turns = [_turn(sealed, run, one) for one in content["runs"]]
     whole = [turn for turn in turns if turn.history is not None]
-    duration = sealed.trainer.history.stage.name if _of_stage(sealed, run) else ITERATION
-    factor = judged("the factor", lambda: _factor(sealed, whole, duration))
+    quantity = _quantity(sealed, run)
+    factor = judged("the factor", lambda: _factor(sealed, whole, quantity))
     own = [turn for turn in turns if turn.side == CANDIDATE]
     curves, sentence = _curves(sealed, run, whole)
     return Measured(
-        part=duration,
-        unit=f"{sealed.trainer.history.work.unit}/s",
-        pairs=pair_rows(*(_rates(whole, side, duration) for side in (BASE, CANDIDATE))),
+        part=quantity.duration,
+        unit=quantity.unit,
+        pairs=pair_rows(*(quantity.rates(whole, side) for side in (BASE, CANDIDATE))) if factor.result else [],
         factor=factor,
         steps=run.planned.amount * len(own),
         step_unit="iterations",
@@ -69,8 +69,42 @@ def read_turns(sealed: SealedStudy, run: SealedRun) -> Measured | str:
     )
 
 
-def _of_stage(sealed: SealedStudy, run: SealedRun) -> bool:
-    return sealed.study.candidates[run.planned.arm].quantity == "stage"
+@dataclass(frozen=True)
+class Quantity:
+    """What is compared: ``unit`` of ``duration``, work over seconds if ``per_work``, else times over seconds."""
+
+    duration: str
+    unit: str
+    per_work: bool
+
+    def rates(self, turns: list[Turn], side: str) -> list[float]:
+        """One rate for each run of ``side`` whose pair is whole, in the order of the pairs.
+
+        Raises ThroughputError where a run gives none.
+        """
+        pairs = _complete_pairs(turns)
+        chosen = sorted((one for one in turns if one.side == side and one.pair in pairs), key=lambda one: one.pair)
+        return [self._rate(turn.history) for turn in chosen if turn.history is not None]
+
+    def _rate(self, history: History) -> float:
+        window = f"after the first of {len(history)} iterations"
+        if self.per_work:
+            rows = retained(history, self.duration, DROPPED).rows
+            return rate(history, self.duration, rows, window).value
+        seconds = history.durations[self.duration]
+        taken = seconds[history.clock_ok & (seconds > 0)][DROPPED:]
+        if not len(taken):
+            raise ThroughputError(f"{self.duration} takes time in fewer than {DROPPED + 1} iterations of a run")
+        return float(len(taken) / taken.sum())
+
+
+def _quantity(sealed: SealedStudy, run: SealedRun) -> Quantity:
+    """Iteration and stage at equal work; another phase, such as an evaluation, by how often it happened."""
+    history, named = sealed.trainer.history, sealed.study.candidates[run.planned.arm].quantity
+    duration = history.stage.name if named == "stage" else named or ITERATION
+    if duration in (ITERATION, history.stage.name):
+        return Quantity(duration, f"{history.work.unit}/s", per_work=True)
+    return Quantity(duration, "times/s", per_work=False)
 
 
 def _turn(sealed: SealedStudy, run: SealedRun, one: dict[str, Any]) -> Turn:
@@ -87,22 +121,8 @@ def _complete_pairs(turns: list[Turn]) -> list[int]:
     return [pair for pair, there in sides.items() if len(there) == 2]
 
 
-def _rates(turns: list[Turn], side: str, duration: str) -> list[float]:
-    """Rates after the first iteration of the side's runs, in the order of the pairs of which both runs are whole."""
-    pairs = _complete_pairs(turns)
-    chosen = sorted((turn for turn in turns if turn.side == side and turn.pair in pairs), key=lambda turn: turn.pair)
-    found = []
-    for turn in chosen:
-        assert turn.history is not None
-        rows = retained(turn.history, duration, DROPPED).rows
-        found.append(rate(turn.history, duration, rows, f"iterations after {DROPPED}").value)
-    return found
-
-
-def _factor(sealed: SealedStudy, turns: list[Turn], duration: str) -> Factor:
-    base, candidate = (_rates(turns, side, duration) for side in (BASE, CANDIDATE))
-    if not base:
-        raise IntervalError("no pair of runs is whole")
+def _factor(sealed: SealedStudy, turns: list[Turn], quantity: Quantity) -> Factor:
+    base, candidate = (quantity.rates(turns, side) for side in (BASE, CANDIDATE))
     return paired_log_t(base, candidate, 1 - alpha_of(sealed.study))
 
 

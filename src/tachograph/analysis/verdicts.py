@@ -11,7 +11,7 @@ import numpy as np
 from tachograph.analysis.curves import curve_of
 from tachograph.analysis.refusal import comparison_refused
 from tachograph.analysis.sealed import SealedStudy
-from tachograph.evidence.curves import CurveError, Curves, align, default_windows, identical
+from tachograph.evidence.curves import CurveError, Curves, align, default_windows, identical, repeatability
 from tachograph.evidence.decision import Prediction, curve_verdict, judge_prediction
 from tachograph.evidence.difference import Difference, difference_test
 from tachograph.evidence.equivalence import Equivalence, equivalence_test
@@ -22,11 +22,14 @@ from tachograph.evidence.verdicts import CurveVerdict, PredictionVerdict
 from tachograph.study.reach import alpha_of
 from tachograph.study.registration import current
 
+NO_HEADLINE = "too few iterations or no steady state, so there is no headline factor"
+
 
 def curve_verdicts(sealed: SealedStudy) -> list[dict[str, Any]]:
     """One verdict per arm about all registered curves together (tests D and E of statistics.md, 3.2).
 
-    Runs of the same seed are paired where both arms have the same seeds; the windows are thirds of a run.
+    Runs of the same seed are paired where both arms have the same seeds, unless the reference does not repeat; the
+    windows are thirds of a run.
     """
     return [_judged_curves(sealed, arm) for arm in sealed.other_arms]
 
@@ -51,11 +54,12 @@ def _curve_verdict(sealed: SealedStudy, arm: str) -> dict[str, Any]:
     gate = failed_gate(sealed, arm)
     if gate:
         return {**found, "verdict": str(CurveVerdict.INVALID), "sentence": gate}
-    aligned = judged("the curves", lambda: _aligned(sealed, arm, metrics))
+    noise = repeat_noise(sealed, metrics)
+    aligned = judged("the curves", lambda: _aligned(sealed, arm, metrics, noise["usable"]))
     if aligned.result is None:
         return {**found, "verdict": str(CurveVerdict.NO_VERDICT), "sentence": aligned.reason}
     rng = generator(current(sealed.registration)["sha256"], f"difference {arm}")
-    return {**found, **judge_lines(sealed, aligned.result, rng)}
+    return {**found, **judge_lines(sealed, aligned.result, rng), "repeat_noise": noise}
 
 
 def judge_lines(sealed: SealedStudy, lines: Curves, rng: np.random.Generator) -> dict[str, Any]:
@@ -77,6 +81,22 @@ def judge_lines(sealed: SealedStudy, lines: Curves, rng: np.random.Generator) ->
     }
 
 
+def repeat_noise(sealed: SealedStudy, metrics: list[str]) -> dict[str, Any]:
+    """How far the reference lies from itself with the same seed (A/A) and from its other seeds, metric by metric.
+
+    ``usable`` False: repeats differ as much as seeds do, so runs of the same seed are no pairs (statistics.md, 3.2);
+    None where no pair of runs shows it.
+    """
+    reference, seed = sealed.study.design.reference, sealed.study.design.seeds[0]
+    pair = [sealed.runs.get(f"{role}-{reference}-seed{seed}") for role in ("run", "aa")]
+    first, second = (None if run is None else curve_of(run, metrics) for run in pair)
+    if first is None or second is None:
+        return {"usable": None, "reason": "the reference was not run twice with the same seed"}
+    others = [curve_of(run, metrics) for run in sealed.of_arm(reference) if run.planned.seed != seed]
+    found = judged("A/A", lambda: repeatability(first, second, others, metrics, sealed.trainer.history.sparse_metrics))
+    return {"usable": False, "reason": found.reason} if found.result is None else asdict(found.result)
+
+
 def failed_gate(sealed: SealedStudy, arm: str) -> str | None:
     """Which run of ``arm`` went to its end and then failed a gate, such as rows that are not finite; None if none did.
 
@@ -90,13 +110,14 @@ def failed_gate(sealed: SealedStudy, arm: str) -> str | None:
     return None
 
 
-def _aligned(sealed: SealedStudy, arm: str, metrics: list[str]) -> Curves:
+def _aligned(sealed: SealedStudy, arm: str, metrics: list[str], repeats: bool | None) -> Curves:
+    """Runs of the same seed are paired unless the reference is known not to repeat."""
     reference = [curve_of(run, metrics) for run in sealed.of_arm(sealed.study.design.reference)]
     other = [curve_of(run, metrics) for run in sealed.of_arm(arm)]
-    paired = {run.seed for run in reference} == {run.seed for run in other}
+    paired = repeats is not False and {run.seed for run in reference} == {run.seed for run in other}
     if not reference or not other:
         raise CurveError(f"{len(reference)} reference runs and {len(other)} runs of {arm} count")
-    return align(reference, other, metrics, paired)
+    return align(reference, other, metrics, paired, sealed.trainer.history.sparse_metrics)
 
 
 def _difference(test: Judged[Difference]) -> dict[str, Any]:
@@ -109,16 +130,20 @@ def _equivalence(test: Judged[Equivalence]) -> dict[str, Any]:
     return {**asdict(test.result), "passes": test.result.passes, "seeds_needed": test.result.seeds_needed}
 
 
-def prediction(sealed: SealedStudy, factors: list[dict[str, Any]], runs: list[dict[str, Any]]) -> dict[str, Any]:
+def prediction(
+    sealed: SealedStudy, factors: list[dict[str, Any]], runs: list[dict[str, Any]], headline: bool
+) -> dict[str, Any]:
     """The registered prediction against what was measured after warm-up; ``ratio`` = measured / predicted.
 
     A factor is judged with its interval over blocks, a throughput with that over the runs of its arm (a single run
-    borrows the spread of the reference).
+    borrows the spread of the reference). Without a ``headline`` (too few iterations, no steady state) it is not tested.
     """
     predicted = sealed.study.prediction
     if predicted is None:
         return {"registered": False, "reason": "no prediction is registered"}
     entry = {"registered": True, **predicted.model_dump(mode="json"), "measured": None, "ratio": None}
+    if not headline:
+        return {**entry, "verdict": str(PredictionVerdict.NOT_TESTED), "reason_not_tested": NO_HEADLINE}
     quantity = "iteration" if predicted.quantity == "iteration_factor" else "stage"
     factor = next(
         f for f in factors if f["numerator"] == predicted.arm and f["quantity"] == quantity and f["kind"] == "retained"

@@ -6,10 +6,9 @@ import argparse
 
 from tachograph.errors import TachographError
 from tachograph.study.layout import StudyFolder
-from tachograph.study.ledger import Ledger
-from tachograph.study.opening import RESULTS
+from tachograph.study.opening import study_folder
 from tachograph.study.planning import PlannedRun
-from tachograph.study.recordkeeping import set_record_aside
+from tachograph.study.recordkeeping import discard_attempt
 from tachograph.study.registration import current_study, read_registration
 from tachograph.study.session import exclusive_session
 from tachograph.study.state import read_state
@@ -28,7 +27,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(arguments: argparse.Namespace) -> int:
-    folder = StudyFolder(RESULTS / arguments.study)
+    folder = study_folder(arguments.study)
     registration = read_registration(folder)
     if registration is None:
         raise TachographError(f"{folder.path}: study {arguments.study} was never executed here")
@@ -58,10 +57,7 @@ def discard(folder: StudyFolder, planned: PlannedRun, reason: str) -> None:
     counted = read_state(folder).counted(planned)
     if counted is None:
         raise TachographError(f"{planned.key}: no attempt counts, so there is nothing to discard")
-    known = set_record_aside(folder, f"{planned.key} is discarded: {reason}")
-    Ledger(folder.ledger).append(
-        "discarded", run=planned.key, attempt=counted.number, reason=reason, numbers_known=known
-    )
+    discard_attempt(folder, planned.key, counted.number, reason)
     for name in (planned.target, planned.run_file):
         (folder.path / name).unlink(missing_ok=True)
     write_status(folder)

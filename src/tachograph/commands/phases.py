@@ -35,14 +35,16 @@ def add_parser(subparsers: Any) -> None:
 
 
 def _numbers(value: str) -> list[int]:
-    numbers = [int(part) for part in value.split(",")]
-    if min(numbers) < 1:
-        raise ValueError
-    return numbers
+    parts = value.split(",")
+    if not all(part.strip().isdecimal() and int(part) >= 1 for part in parts):
+        raise argparse.ArgumentTypeError(f"found {value!r}, expected whole numbers from 1 on, with commas between them")
+    return [int(part) for part in parts]
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the phase table, the evaluations and what could still be won over a window of one history."""
+    if arguments.evaluation_games and not arguments.evaluation_every:
+        raise TachographError("--evaluation-games: found no --evaluation-every, expected the intervals to spread over")
     trainer = validate(Trainer, read_toml(arguments.trainer), str(arguments.trainer))
     try:
         whole = read_history(arguments.history, history_spec(trainer.history))
@@ -57,15 +59,16 @@ def run(arguments: argparse.Namespace) -> int:
         "evaluation": {"arms": {}},
     }
     if trainer.history.phases:
-        table = table_of([history], trainer.history.phases, 0)
-        found["phases"] = {"arms": {name: arm_row(table)}, "checks": []}
+        table = judged("the phases", lambda: table_of([history], trainer.history.phases, 0))
+        known = {} if table.result is None else {name: arm_row(table.result)}
+        found["phases"] = {"arms": known, "checks": [], "reason": table.reason}
     found["ceilings"] = ceilings({"arms": {}, "rows": []}, found["phases"])
     declared = trainer.history.evaluation
     if declared is not None:
         spread = Projection(evaluation_every=arguments.evaluation_every, evaluation_games=arguments.evaluation_games)
         one = judged("the evaluations", lambda: evaluation_of([history], declared, 0, spread))
         found["evaluation"]["arms"][name] = {"reason": one.reason} if one.result is None else one.result
-    elif arguments.evaluation_every:
+    elif arguments.evaluation_every or arguments.evaluation_games:
         raise TachographError(
             f"{arguments.trainer}: history.evaluation: the key is missing, expected it for --evaluation-every"
         )

@@ -9,6 +9,7 @@ from typing import Any
 
 from tabulate import tabulate
 
+from tachograph.evidence.order import mean_positions
 from tachograph.models import Candidate, Study
 from tachograph.scripting import configuration
 from tachograph.study.opening import OpenedStudy, open_study
@@ -49,6 +50,7 @@ def plan_page(one: OpenedStudy, state: StudyState) -> str:
         "",
         tabulate(rows, headers=["order", "run", "block", "state", "device time"], tablefmt="github"),
         "",
+        *_imbalance(one.planned),
         _time_sentence(held, limits),
         "",
         *([*_candidates(one.study), *_reach(reach(one.study))] if isinstance(one.study, Study) else []),
@@ -76,6 +78,19 @@ def _amount(one: Candidate) -> str:
         return f"{one.steps} batches in {one.pairs} pairs"
     condition = "" if one.requires is None else f", on {one.requires} only"
     return f"{one.pairs} pairs of runs of {one.iterations} iterations{condition}"
+
+
+def _imbalance(planned: list[PlannedRun]) -> list[str]:
+    """What the order does not cancel of a linear drift of the machine, as with an odd number of blocks."""
+    blocks: dict[int, list[str]] = {}
+    for run in planned:
+        if run.block is not None:
+            blocks.setdefault(run.block, []).append(run.arm)
+    places = mean_positions(list(blocks.values()))
+    if not any(places.values()):
+        return []
+    told = ", ".join(f"`{arm}` {place:+.2f}" for arm, place in places.items())
+    return [f"The order leaves an imbalance (mean position in runs from the middle: {told}).", ""]
 
 
 def _reach(found: dict[str, Any]) -> list[str]:

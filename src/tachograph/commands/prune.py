@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 
 from tachograph.errors import TachographError
-from tachograph.study.layout import StudyFolder
-from tachograph.study.opening import RESULTS
+from tachograph.study.opening import study_folder
 from tachograph.study.pruning import in_words, prunable, prune
 from tachograph.study.registration import current_study, read_registration
 from tachograph.study.session import exclusive_session
@@ -24,7 +23,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(arguments: argparse.Namespace) -> int:
-    folder = StudyFolder(RESULTS / arguments.study)
+    folder = study_folder(arguments.study)
     registration = read_registration(folder)
     if registration is None:
         raise TachographError(f"{folder.path}: study {arguments.study} was never executed here")

@@ -10,7 +10,7 @@ from tachograph.files import publish_copy, read_json
 from tachograph.record.manifest import manifest_findings
 from tachograph.study.integrity import damage, damaged_files
 from tachograph.study.layout import StudyFolder
-from tachograph.study.opening import RESULTS
+from tachograph.study.opening import study_folder
 from tachograph.study.recordkeeping import set_record_aside
 from tachograph.study.session import exclusive_session
 from tachograph.study.state import StudyState, read_state
@@ -23,7 +23,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(arguments: argparse.Namespace) -> int:
-    folder = StudyFolder(RESULTS / arguments.study)
+    folder = study_folder(arguments.study)
     if not folder.ledger.exists():
         raise TachographError(f"{folder.path}: study {arguments.study} was never executed here")
     with exclusive_session(folder):

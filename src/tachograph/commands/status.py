@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 
 from tachograph.errors import TachographError
+from tachograph.lease.processes import printable
 from tachograph.scripting import configuration
 from tachograph.study.integrity import damaged_files
 from tachograph.study.layout import StudyFolder
-from tachograph.study.opening import RESULTS
+from tachograph.study.opening import study_folder
 from tachograph.study.pruning import disk_use, in_words
 from tachograph.study.recovery import as_seen_now
 from tachograph.study.registration import current_study, read_registration
@@ -24,7 +25,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(arguments: argparse.Namespace) -> int:
     for name in arguments.study or configuration().studies:
-        folder = StudyFolder(RESULTS / name)
+        folder = study_folder(name)
         registration = read_registration(folder)
         if registration is None:
             if arguments.study:
@@ -33,11 +34,16 @@ def run(arguments: argparse.Namespace) -> int:
             continue
         study, _, planned = current_study(registration)
         state = as_seen_now(read_state(folder))
-        print(status_page(study.title, folder, planned, state))
+        print(status_page(study.title, folder, planned, state, _on_terminal))
         print(_disk(folder, state))
         for path, wrong, way_on in damaged_files(folder, state):
             print(f"**Damaged**: {path}: {wrong}; the way on: {way_on}\n")
     return 0
+
+
+def _on_terminal(words: str) -> str:
+    """In one line and without control characters, which could drive the terminal."""
+    return printable(words, 1000)
 
 
 def _disk(folder: StudyFolder, state: StudyState) -> str:

@@ -1,8 +1,9 @@
 """From raw histories to the decision. Functions take data and return data; only ``history`` opens a file.
 
 Reading: ``history`` (what a trainer wrote, and what is wrong with it) over ``lines``, ``jsonl``, ``csvrows``,
-``logrows``, ``sparserows``, ``columns``, ``sessions``, ``clocks`` and ``findings``; ``ingest`` reports it.
-Counting: ``gates`` (does a run count?), ``plausible`` (can a rate be true?).
+``logrows``, ``sparserows``, ``columns``, ``sessions``, ``clocks`` and ``findings``; ``ingest`` reports it; ``said``
+tells what a trainer says really ran.
+Counting: ``gates`` (does a run count?).
 Speed: ``throughput``, ``interval``, ``warmup``, ``order``; second to them ``withinrun``, ``drift``,
 ``placebo``, ``bestof``, ``contention``, ``cost``.
 Where time goes: ``profile``, ``stages`` (of a step), ``phases`` (of an iteration), ``overlap``, ``amdahl``.

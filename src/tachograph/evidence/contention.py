@@ -1,8 +1,7 @@
-"""Was the machine quiet, and do time and clock cycles tell the same story?"""
+"""Did the clocks hold, and do time and clock cycles tell the same story?"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import log
 
 import numpy as np
@@ -11,42 +10,12 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 CLOCK_SHARE = 0.95
-TEMPERATURE_SLOPE = 1.0  # °C per minute
 CYCLE_GAP = log(1.05)
 
 
-@dataclass(frozen=True)
-class Conditions:
-    """What was sampled during a run; None where it is not known, which is never the same as 0.
-
-    ``load`` largest load average, ``foreign`` other processes on the device, ``clock_share`` mean clock over
-    the arm's largest, ``temperature_slope`` in °C per minute.
-    """
-
-    load: float | None
-    foreign: int | None
-    clock_share: float | None
-    temperature_slope: float | None
-
-
-def contended(conditions: Conditions, load_limit: float, device_is_gpu: bool) -> list[str]:
-    """Why a run may not be called quiet; empty for a quiet one. On a CPU only the load is asked for."""
-    reasons = []
-    if conditions.load is None or conditions.load > load_limit:
-        reasons.append(f"load {_shown(conditions.load)}, registered limit {load_limit:g}")
-    if not device_is_gpu:
-        return reasons
-    if conditions.foreign is None or conditions.foreign > 0:
-        reasons.append(f"other processes on the device: {_shown(conditions.foreign)}")
-    if conditions.clock_share is None or conditions.clock_share < CLOCK_SHARE:
-        reasons.append(f"clock {_shown(conditions.clock_share)} of its largest")
-    if conditions.temperature_slope is None or abs(conditions.temperature_slope) >= TEMPERATURE_SLOPE:
-        reasons.append(f"temperature moved by {_shown(conditions.temperature_slope)} °C per minute")
-    return reasons
-
-
-def _shown(value: float | None) -> str:
-    return "unknown" if value is None else f"{value:.3g}"
+def throttled(clock: float, largest: float) -> bool:
+    """Whether a run's mean ``clock`` lies below 95 % of the ``largest`` that its arm ever had."""
+    return clock < CLOCK_SHARE * largest
 
 
 def cycle_rate(work: Floats, seconds: Floats, clock: Floats) -> float:

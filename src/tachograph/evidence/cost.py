@@ -12,22 +12,22 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class OneOff:
-    """``seconds`` that the dropped iterations took beyond the ``typical`` (median retained) ones."""
+    """``seconds`` that the ``dropped`` iterations took beyond the median retained one; ``typical`` seconds of those."""
 
     seconds: float
     typical: float
     dropped: int
 
 
-def one_off(durations: Floats, warmup: int) -> OneOff:
-    """One-off cost of a run from its durations, shape (n,): Σ over dropped rows of (d - median retained).
+def one_off(dropped: Floats, retained: Floats) -> OneOff:
+    """One-off cost of a run: Σ over dropped rows (warm-up, compilation) of (d - median retained), in seconds.
 
     Raises ValueError when no iteration is retained.
     """
-    if len(durations) <= warmup:
-        raise ValueError(f"{len(durations)} iterations with a warm-up of {warmup}: none is retained")
-    typical = float(np.median(durations[warmup:]))
-    return OneOff(float((durations[:warmup] - typical).sum()), typical, warmup)
+    if len(retained) == 0:
+        raise ValueError(f"{len(dropped)} iterations are dropped and none is retained")
+    beyond = dropped - float(np.median(retained))
+    return OneOff(float(beyond.sum()), float(retained.mean()), len(dropped))
 
 
 def break_even(reference: OneOff, fast: OneOff) -> float | None:

@@ -142,25 +142,25 @@ class Repeatability:
     seed_max: Mapping[str, float] | None
     usable: bool
 
-    @property
-    def bit_repeatable(self) -> bool:
-        return all(value == 0 for value in self.repeat_max.values())
-
 
 def repeatability(
-    first: RunCurve, second: RunCurve, other_seeds: Sequence[RunCurve], metrics: Sequence[str]
+    first: RunCurve,
+    second: RunCurve,
+    other_seeds: Sequence[RunCurve],
+    metrics: Sequence[str],
+    sparse: Sequence[str] = (),
 ) -> Repeatability:
     """Compare two runs of the reference with the same seed (A/A), and with runs of other seeds.
 
     Pairing is disabled where the repeat differs as much as two seeds in any metric, and, lacking other
     seeds, where it is not exact. Raises :class:`CurveError` as :func:`align` does.
     """
-    both = align([first], [second], metrics)
-    repeat = np.abs(both.reference[0] - both.fast[0]).max(axis=1)
+    both = align([first], [second], metrics, sparse=sparse)
+    repeat = np.nanmax(np.abs(both.reference[0] - both.fast[0]), axis=1)
     if not other_seeds:
         return Repeatability(dict(zip(metrics, repeat.tolist(), strict=True)), None, bool((repeat == 0).all()))
-    seeds = align([first], other_seeds, metrics)
-    between = np.abs(seeds.fast - seeds.reference).max(axis=(0, 2))
+    seeds = align([first], other_seeds, metrics, sparse=sparse)
+    between = np.nanmax(np.abs(seeds.fast - seeds.reference), axis=(0, 2))
     return Repeatability(
         dict(zip(metrics, repeat.tolist(), strict=True)),
         dict(zip(metrics, between.tolist(), strict=True)),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
 
+from tachograph.evidence.amdahl import too_good
 from tachograph.evidence.difference import Difference
 from tachograph.evidence.equivalence import Equivalence
 from tachograph.evidence.interval import Factor
@@ -79,12 +80,18 @@ class SpeedJudgement:
 
 
 def speed_verdict(
-    factor: Judged[Factor], minimum_effect: float, caps: Sequence[str] = (), steady: bool = True
+    factor: Judged[Factor],
+    minimum_effect: float,
+    caps: Sequence[str] = (),
+    steady: bool = True,
+    ceiling: float = inf,
+    parity: ParityVerdict = ParityVerdict.NOT_REGISTERED,
 ) -> SpeedJudgement:
     """GAIN iff the interval's lower bound reaches ``minimum_effect``, NO GAIN iff its upper bound does not.
 
     Any of ``caps`` (contention, realised order, clocks, a large placebo, a slow-down) turns both into
     PROVISIONAL. ``steady`` False: no headline exists (too few iterations, no steady state): NO VERDICT.
+    A factor beyond the registered ``ceiling`` is INVALID until ``parity`` is a PASS.
     """
     f = factor.result
     if f is None or not steady:
@@ -97,6 +104,9 @@ def speed_verdict(
         found = SpeedVerdict.NO_GAIN
     else:
         found = SpeedVerdict.UNRESOLVED
+    unbelievable = None if parity is ParityVerdict.PASS else too_good(f.factor, ceiling)
+    if unbelievable:
+        return SpeedJudgement(SpeedVerdict.INVALID, found, (unbelievable, *caps))
     capped = bool(caps) and found is not SpeedVerdict.UNRESOLVED
     return SpeedJudgement(SpeedVerdict.PROVISIONAL if capped else found, found, tuple(caps))
 

@@ -132,8 +132,6 @@ def _finite(history: History, metrics: Sequence[str]) -> tuple[bool, str]:
         bad = kinds != Missing.PRESENT
         if name in sparse:
             bad &= (kinds != Missing.ABSENT) & (kinds != Missing.NULL)
-            if not (kinds == Missing.PRESENT).any():
-                return False, f"{name!r} is in no row"
         if bad.any():
             row = history.curve_rows[int(np.argmax(bad))]
             kind = Missing(history.missing[name][row]).name.lower().replace("_", " ")

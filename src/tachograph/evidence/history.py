@@ -56,7 +56,7 @@ class HistorySpec:
     ``compile_flag`` the same for (re)compilation, ``session`` a number that changes when a session begins,
     ``extra`` further columns to keep (timers), ``sparse`` columns that a row may lack.
     ``aliases`` maps old names to the names used here. ``patterns``: regular expressions whose named groups
-    are the columns of a log. ``stride``: every how many iterations a row is written.
+    are the columns of a log.
     """
 
     work: Counter
@@ -75,7 +75,6 @@ class HistorySpec:
     extra: tuple[str, ...] = ()
     sparse: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
-    stride: int = 1
 
     def required(self) -> frozenset[str]:
         """Columns that every row must have."""
@@ -208,7 +207,7 @@ def read_history(path: str | Path, spec: HistorySpec) -> History:
         name: _quantity(counter, columns, iteration, segment, session) for name, counter in spec.durations.items()
     }
     _tell_repeats(iteration, [columns[m] for m in spec.metrics], line, findings)
-    _tell_gaps(iteration, spec.stride, findings)
+    _tell_gaps(iteration, findings)
     clock_ok = check_clocks(
         durations,
         line,
@@ -306,9 +305,9 @@ def _same(a: float, b: float) -> bool:
     return bool(a == b or (np.isnan(a) and np.isnan(b)))
 
 
-def _tell_gaps(iteration: NDArray[np.int64], stride: int, findings: Findings) -> None:
+def _tell_gaps(iteration: NDArray[np.int64], findings: Findings) -> None:
     unique = np.unique(iteration)
-    for place in np.flatnonzero(np.diff(unique) > stride):
-        first, last = int(unique[place]) + stride, int(unique[place + 1]) - stride
+    for place in np.flatnonzero(np.diff(unique) > 1):
+        first, last = int(unique[place]) + 1, int(unique[place + 1]) - 1
         span = f"iteration {first} is" if first == last else f"iterations {first} to {last} are"
-        findings.add(Kind.MISSING, None, f"{span} missing", max(1, (last - first) // stride + 1))
+        findings.add(Kind.MISSING, None, f"{span} missing", last - first + 1)

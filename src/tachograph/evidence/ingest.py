@@ -37,8 +37,3 @@ def ingest_report(history: History) -> dict[str, Any]:
         "findings": [{"kind": f.kind.value, "line": f.line, "sentence": f.sentence} for f in history.findings],
         "counts": {kind.value: count for kind, count in history.counts.items()},
     }
-
-
-def deviations(history: History) -> list[str]:
-    """The sentences of findings that matter for a number of the record."""
-    return [f.sentence for f in history.findings if f.kind in DEVIATIONS]

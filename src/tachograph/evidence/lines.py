@@ -11,6 +11,7 @@ from tachograph.evidence.findings import Findings, HistoryError, Kind
 
 CHUNK = 1 << 20
 MAX_LINE = 1 << 20
+MAX_BYTES = 1 << 30  # of one history; its columns are held in memory
 BOM = b"\xef\xbb\xbf"
 
 
@@ -19,7 +20,7 @@ class HashedLines:
 
     Blank lines are skipped. ``sha256`` and ``size`` (bytes) describe the original bytes once the iteration
     is over, and ``complete`` says whether the last line given was ended by a newline.
-    Raises :class:`HistoryError` for a line longer than ``MAX_LINE`` bytes.
+    Raises :class:`HistoryError` for a line longer than ``MAX_LINE`` bytes or a file larger than ``MAX_BYTES``.
     """
 
     def __init__(self, stream: BinaryIO, path: Path, findings: Findings) -> None:
@@ -76,6 +77,8 @@ class HashedLines:
         while chunk := self._stream.read(CHUNK):
             self._digest.update(chunk)
             self.size += len(chunk)
+            if self.size > MAX_BYTES:
+                raise HistoryError(f"{self._path}: larger than {MAX_BYTES} bytes; expected the history of one run")
             pieces = (rest + chunk).split(b"\n")
             rest = pieces.pop()
             for piece in pieces:

@@ -9,23 +9,6 @@ from itertools import pairwise
 import numpy as np
 
 
-def block_orders(arms: Sequence[str], blocks: int, reverse_start: bool = False) -> list[list[str]]:
-    """The order of the arms within each block.
-
-    Two arms follow the Thue-Morse sequence (2 blocks ABBA, 4 blocks ABBABAAB), which cancels a linear drift
-    after 2 blocks and a quadratic one after 4. More arms: blocks come in mirrored pairs, so that a linear
-    drift cancels in each pair, and each pair starts with the next arm. ``reverse_start`` mirrors all.
-    """
-    orders = []
-    for block in range(blocks):
-        shift = (block // 2) % len(arms) if len(arms) > 2 else 0
-        order = [*arms[shift:], *arms[:shift]]
-        if (block.bit_count() % 2 == 1) != reverse_start:
-            order.reverse()
-        orders.append(order)
-    return orders
-
-
 def mean_positions(orders: Sequence[Sequence[str]]) -> dict[str, float]:
     """Mean position of each arm relative to the middle of the session; all 0 where the order is balanced.
 

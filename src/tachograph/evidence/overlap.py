@@ -57,7 +57,8 @@ def find_overlap(total: Floats, timers: Mapping[str, Floats]) -> Overlap:
 def _best_subset(means: Floats, whole: float) -> tuple[NDArray[np.bool_] | None, int]:
     """The subset of timers that sums closest to the total, and how many others fit, too.
 
-    Of more than twelve timers the smaller ones are taken as nested; they could not be told apart anyway.
+    Of more than twelve timers the smaller ones are taken as nested, and those below 0.5 % of the total as siblings;
+    they could not be told apart anyway.
     """
     largest = np.argsort(-means, kind="stable")[:MAX_TIMERS]
     members = (np.arange(2 ** len(largest))[:, None] >> np.arange(len(largest))) & 1
@@ -66,9 +67,11 @@ def _best_subset(means: Floats, whole: float) -> tuple[NDArray[np.bool_] | None,
     if len(fitting) == 0:
         return None, 0
     best = fitting[np.argmin(misfit[fitting])]
-    chosen = np.zeros(len(means), dtype=bool)
-    chosen[largest] = members[best] == 1
-    return chosen, len(fitting) - 1
+    material = means > SUBSET * whole  # a timer of next to no time changes no sum: nothing says that it is nested
+    chosen = ~material
+    chosen[largest] |= members[best] == 1
+    choices = np.unique(members[fitting][:, material[largest]], axis=0)
+    return chosen, len(choices) - 1
 
 
 def _coefficients(total: Floats, timers: Mapping[str, Floats]) -> dict[str, float]:

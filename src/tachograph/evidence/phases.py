@@ -36,26 +36,15 @@ class PhaseRow:
     nested: bool
     overlapping: bool
 
-
-@dataclass(frozen=True)
-class Evaluation:
-    """Cost of evaluations. ``excess``: mean evaluation iteration minus mean other iteration, seconds.
-
-    ``timer``: the trainer's own evaluation timer, None without one; the excess may well be larger.
-    ``amortised`` = excess / ``every``, ``amortised_timer`` = timer / every.
-    """
-
-    iterations: int
-    excess: float
-    timer: float | None
-    every: int
-    amortised: float
-    amortised_timer: float | None
+    @property
+    def adds_up(self) -> bool:
+        """Whether its seconds are part of the sum over the iteration."""
+        return not (self.nested or self.overlapping)
 
 
 @dataclass(frozen=True)
 class PhaseTable:
-    """``total`` mean seconds of an iteration without evaluation, over ``iterations`` of them.
+    """``total`` mean seconds of an iteration, over ``iterations`` of them.
 
     ``overlap`` describes the sum of the undeclared top-level timers. ``warnings`` are sentences.
     """
@@ -64,39 +53,26 @@ class PhaseTable:
     iterations: int
     rows: tuple[PhaseRow, ...]
     overlap: Overlap
-    evaluation: Evaluation | None
     warnings: tuple[str, ...]
 
 
-def phase_table(
-    total: Floats,
-    timers: Mapping[str, Floats],
-    phases: Sequence[Phase],
-    is_evaluation: NDArray[np.bool_],
-    evaluation_timer: Floats | None = None,
-    every: int | None = None,
-) -> PhaseTable:
-    """Summarise one run's timers, shapes (n,), over its iterations without evaluation.
+def phase_table(total: Floats, timers: Mapping[str, Floats], phases: Sequence[Phase]) -> PhaseTable:
+    """Summarise the timers, shapes (n,), over n iterations of which none holds an evaluation.
 
-    Parallel timers must be declared; nested ones are found when nobody declared them. ``every``: iterations
-    per evaluation as configured, by default as observed. Raises ValueError without such iterations.
+    Parallel timers must be declared; nested ones are found when nobody declared them.
+    Raises ValueError without iterations or if they took no time.
     """
-    plain = ~is_evaluation
-    if not plain.any():
-        raise ValueError("every iteration holds an evaluation: no phase table")
-    mean = float(total[plain].mean())
-    top = {p.name: np.nan_to_num(timers[p.name][plain]) for p in phases if not p.parent and not p.parallel}
-    overlap = find_overlap(total[plain], top)
+    if not len(total) or not (mean := float(total.mean())) > 0:
+        raise ValueError("no iteration without an evaluation took any time: no phase table")
+    top = {p.name: np.nan_to_num(timers[p.name]) for p in phases if not p.parent and not p.parallel}
+    overlap = find_overlap(total, top)
     rows = []
     for phase in phases:
-        seconds = float(np.nan_to_num(timers[phase.name][plain]).mean())
+        seconds = float(np.nan_to_num(timers[phase.name]).mean())
         nested = phase.parent is not None or phase.name in overlap.nested
         rows.append(PhaseRow(phase.name, seconds, seconds / mean, phase.parent, nested, phase.parallel))
     rows.sort(key=lambda row: -row.seconds)
-    evaluation = None
-    if is_evaluation.any():
-        evaluation = _evaluation(total, is_evaluation, evaluation_timer, every)
-    return PhaseTable(mean, int(plain.sum()), tuple(rows), overlap, evaluation, tuple(_warnings(overlap, len(top))))
+    return PhaseTable(mean, len(total), tuple(rows), overlap, tuple(_warnings(overlap, len(top))))
 
 
 def _warnings(overlap: Overlap, timers: int) -> list[str]:
@@ -105,17 +81,14 @@ def _warnings(overlap: Overlap, timers: int) -> list[str]:
     if overlap.share < 1 - CLOSURE:
         return [f"the timers cover {overlap.share:.1%} of the iteration"]
     sentence = f"the timers sum to {overlap.share:.1%} of the iteration, {overlap.excess:.2f} s too much"
-    if overlap.nested:
+    if overlap.nested and not overlap.rivals:
         sentence += f": {', '.join(overlap.nested)} must lie inside other timers"
+    elif overlap.nested:
+        sentence += (
+            f": some lie inside others, by the sums most likely {', '.join(overlap.nested)}, but {overlap.rivals} more "
+            "choice(s) fit within 0.5 %; parents in the trainer file would settle it"
+        )
     return [sentence]
-
-
-def _evaluation(total: Floats, is_evaluation: NDArray[np.bool_], timer: Floats | None, every: int | None) -> Evaluation:
-    count = int(is_evaluation.sum())
-    excess = float(total[is_evaluation].mean() - total[~is_evaluation].mean())
-    own = None if timer is None else float(timer[is_evaluation].mean())
-    period = every if every is not None else round(len(total) / count)
-    return Evaluation(count, excess, own, period, excess / period, None if own is None else own / period)
 
 
 def evaluation_cost(seconds: float, every: int, games: float = 1.0) -> float:

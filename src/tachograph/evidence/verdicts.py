@@ -25,6 +25,7 @@ class SpeedVerdict(StrEnum):
     NO_GAIN = "NO GAIN"
     UNRESOLVED = "UNRESOLVED"
     PROVISIONAL = "PROVISIONAL"  # GAIN or NO GAIN under conditions that forbid to rely on it
+    INVALID = "INVALID"  # beyond the registered ceiling while no numerics parity is shown
     NO_VERDICT = "NO VERDICT"
 
 

@@ -9,7 +9,7 @@ studies have any run that is not called steady; ``benchmarks/laboratory.py`` sho
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -93,33 +93,30 @@ class StudySteadiness:
 
 
 def assess_study(
-    durations: Mapping[str, Floats], arms: Mapping[str, str], warmup: int, alpha: float = 0.05
+    durations: Mapping[str, Floats], arms: Mapping[str, str], warmup: int | Mapping[str, int], alpha: float = 0.05
 ) -> StudySteadiness:
     """Judge all runs of a study together.
 
     ``durations``: run -> seconds of its iterations in order, shape (n,), warm-up included, without
-    evaluations and invalid rows. ``arms``: run -> arm. ``alpha``: error rate of the whole study.
+    evaluations, compilations and invalid rows. ``arms``: run -> arm. ``warmup``: how many of these rows come before
+    the retained ones, the same for all runs or by run. ``alpha``: error rate of the whole study.
     Raises ValueError for a duration that is not positive and finite.
     """
     series = {run: _logs(seconds) for run, seconds in durations.items()}
-    means: dict[str, Floats] = {}
+    early = {run: warmup if isinstance(warmup, int) else warmup[run] for run in series}
+    means: dict[str, tuple[Floats, int]] = {}
     for arm in dict.fromkeys(arms.values()):
-        members = [series[run] for run in series if arms[run] == arm]
-        if len(members) > 1 and len({len(y) for y in members}) == 1:
-            means[arm] = np.mean(members, axis=0)
+        members = [run for run in series if arms[run] == arm]
+        if len(members) > 1 and len({(len(series[run]), early[run]) for run in members}) == 1:
+            means[arm] = np.mean([series[run] for run in members], axis=0), early[members[0]]
     each = alpha / (len(series) + len(means)) if series else alpha
     return StudySteadiness(
-        {run: _assess(y, warmup, each) for run, y in series.items()},
-        {arm: _assess(y, warmup, each) for arm, y in means.items()},
+        {run: _assess(y, early[run], each) for run, y in series.items()},
+        {arm: _assess(y, dropped, each) for arm, (y, dropped) in means.items()},
     )
 
 
-def assess(durations: Sequence[float] | Floats, warmup: int, alpha: float = 0.05) -> Steadiness:
-    """Judge a single run on its own; see :func:`assess_study`."""
-    return _assess(_logs(durations), warmup, alpha)
-
-
-def _logs(durations: Sequence[float] | Floats) -> Floats:
+def _logs(durations: Floats) -> Floats:
     seconds = np.asarray(durations, dtype=np.float64)
     if not (np.isfinite(seconds).all() and (seconds > 0).all()):
         raise ValueError("durations must be positive and finite; leave invalid rows out first")

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from tachograph import __version__
-from tachograph.errors import TachographError
 from tachograph.execution.cellfile import KEPT, MEASURED, cell_file
 from tachograph.execution.environment import recorded, redacted, run_environment
 from tachograph.execution.judging import Judgement, judge
@@ -24,7 +23,7 @@ from tachograph.files import sha256_file, write_json
 from tachograph.host.machine import installed_packages
 from tachograph.host.sampler import HostSampler
 from tachograph.lease.acquire import Lease
-from tachograph.lease.processes import boot_id, own_start_ticks
+from tachograph.lease.processes import boot_id, own_start_ticks, printable
 from tachograph.models import Program, Trainer
 from tachograph.study.fingerprint import module_folder
 from tachograph.study.gitstate import git_state
@@ -132,11 +131,12 @@ def make_attempt(
         outcome = start(planned, out, planned.seed, planned.max_hold_seconds)
     sampler.stop()
     reason = _reason(outcome, place / LOG)
-    said = redacted(reason, environment, planned) if reason else None
+    reason = redacted(reason, environment, planned) if reason else None
     if planned.role == "cell":
         words = redacted(_last_line(place / LOG), environment, planned)
         write_json(result, cell_file(planned, outcome, place / MEASURED, words))
-    judgement = judge(planned, trainer, result, outcome.status, said)
+    stray = _stray(place)
+    judgement = Judgement("invalid", stray) if stray else judge(planned, trainer, result, outcome.status, reason)
     sealed = _seal(place)
     facts = {
         "schema": "run/1",
@@ -190,14 +190,21 @@ def _next_number(folder: StudyFolder, key: str) -> int:
 
 
 def _seal(place: Path) -> dict[str, str]:
-    """SHA-256 of every file of the attempt, by relative path. A link is refused: it could point anywhere."""
-    sealed = {}
+    """SHA-256 of every file of the attempt, by relative path."""
+    return {
+        path.relative_to(place).as_posix(): sha256_file(path)
+        for path in sorted(place.rglob("*"))
+        if path.is_file() and not path.is_symlink()
+    }
+
+
+def _stray(place: Path) -> str | None:
+    """A sentence about what is neither a file nor a folder among the results: a link could point anywhere."""
     for path in sorted(place.rglob("*")):
-        if path.is_symlink():
-            raise TachographError(f"{path}: found a symbolic link among the results, expected files")
-        if path.is_file():
-            sealed[path.relative_to(place).as_posix()] = sha256_file(path)
-    return sealed
+        if path.is_symlink() or not (path.is_file() or path.is_dir()):
+            kind = "a symbolic link" if path.is_symlink() else "a pipe, socket or device"
+            return f"{path}: found {kind} among the results, expected files"
+    return None
 
 
 def _reason(outcome: Outcome, log: Path) -> str | None:
@@ -218,7 +225,7 @@ def _last_line(log: Path) -> str:
             lines = stream.read().decode(errors="replace").split("\n")
     except OSError:
         return "no log"
-    return next((line.strip() for line in reversed(lines) if line.strip()), "no output")[:300]
+    return printable(next((line for line in reversed(lines) if line.strip()), "no output"), 300)
 
 
 def _trainer_git(trainer: Program, root: Path) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from tachograph.errors import TachographError
 from tachograph.evidence.gates import Ended, Expected
 from tachograph.evidence.gates import judge as judge_history
 from tachograph.evidence.history import Counter, History, HistorySpec, read_history
+from tachograph.evidence.ingest import ingest_report
+from tachograph.evidence.said import said
 from tachograph.evidence.trial import parse_trial
 from tachograph.execution.turns import BASE, FINISHED
 from tachograph.files import read_json
@@ -40,16 +42,16 @@ class Judgement:
 
 def history_spec(history: HistoryFile) -> HistorySpec:
     """The trainer file's description of its history, as the reader wants it."""
-    phases = {phase.name: Counter(column=phase.column) for phase in history.phases}
+    seconds = {"iteration": history.iteration_seconds, **{phase.name: phase.column for phase in history.phases}}
+    seconds[history.stage.name] = history.stage.column
     durations = {
-        "iteration": Counter(column=history.iteration_seconds),
-        **phases,
-        history.stage.name: Counter(column=history.stage.column),
+        name: Counter(column=column, cumulative=history.cumulative_seconds, scale=history.seconds_scale)
+        for name, column in seconds.items()
     }
     extra = _extra(history)
     columns = [*history.metrics, *history.sparse_metrics, *extra]
     return HistorySpec(
-        work=Counter(column=history.work.column, cumulative=history.work.cumulative),
+        work=Counter(history.work.column, cumulative=history.work.cumulative, constant=history.work.constant),
         work_unit=history.work.unit,
         durations=durations,
         format=history.format,
@@ -58,6 +60,9 @@ def history_spec(history: HistoryFile) -> HistorySpec:
         sparse=tuple(history.sparse_metrics),
         aliases={**_pattern_aliases(history, columns), **history.aliases},
         zero_work=tuple(history.zero_work),
+        compile_flag=history.compilation,
+        session=history.session,
+        patterns=tuple(history.patterns),
         evaluation=None if history.evaluation is None else history.evaluation.seconds,
         monotonic=history.monotonic,
         wall=history.wall,
@@ -99,7 +104,7 @@ def judge(planned: PlannedRun, trainer: Program, result: Path, status: str, reas
     try:
         if planned.trains:
             assert isinstance(trainer, Trainer)
-            return _judge_history(planned, trainer, result, trainer.history.metrics)
+            return _judge_history(planned, trainer, result, [*trainer.history.metrics, *trainer.history.sparse_metrics])
         judgement = _judge_single(planned, result)
         if planned.role == "candidate" and judgement.validity == "valid":
             assert isinstance(trainer, Trainer)
@@ -113,23 +118,28 @@ def _judge_history(planned: PlannedRun, trainer: Trainer, result: Path, metrics:
     if not result.is_file():
         return Judgement("invalid", f"the trainer ended without an error but wrote no {trainer.history.file}")
     history = read_history(result, history_spec(trainer.history))
-    judged = judge_history(
-        history,
-        Ended(exit_code=0),
-        Expected(planned.amount, trainer.history.work.unit, tuple(metrics)),
+    expected = Expected(
+        iterations=planned.amount,
+        work_unit=trainer.history.work.unit,
+        metrics=tuple(metrics),
+        first_iteration=trainer.history.first_iteration,
+        zero_work_floor=trainer.history.zero_work_floor,
+        resume_allowed=trainer.history.resume,
+        cache=planned.cache,
     )
-    ingest = {
-        "sha256": history.sha256,
-        "bytes": history.size,
-        "rows": len(history),
-        "findings": [{"kind": f.kind, "line": f.line, "sentence": f.sentence} for f in history.findings],
-    }
+    judged = judge_history(history, Ended(exit_code=0, cache=_cache(result, trainer.history)), expected)
+    ingest = ingest_report(history)
     checks = [{"name": check.name, "ok": check.ok, "detail": check.detail} for check in judged.checks]
     inside = _stage_inside(history, trainer.history)
     checks.append(inside)
     if judged.valid and not inside["ok"]:
         return Judgement("invalid", inside["detail"], checks, ingest)
     return Judgement("valid" if judged.valid else "invalid", judged.reason, checks, ingest)
+
+
+def _cache(result: Path, described: HistoryFile) -> str | None:
+    """What the first row says of the cache, None where the trainer file names no column for it."""
+    return None if described.cache is None else said(result, described, [described.cache])[described.cache][0]
 
 
 def _stage_inside(history: History, described: HistoryFile) -> dict[str, Any]:

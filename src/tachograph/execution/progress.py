@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +24,7 @@ class Progress:
         self.started = self.said = time.monotonic()
         self.first_row_at: float | None = None
         self.rate: float | None = None
+        self.iteration = ""  # the last one that a log spoke of
 
     def __call__(self) -> None:
         """Look once; say something if iterations were finished and the last word is some seconds old."""
@@ -56,6 +58,8 @@ class Progress:
             return False
         if self.history.format == "csv":
             self.done += len(rows) - (1 if self.done == 0 and self.first_row_at is None else 0)
+        elif self.history.format == "log":
+            self.done += self._matching(rows)
         else:
             self.done += len(rows)
             self._rate(rows[-1])
@@ -63,11 +67,23 @@ class Progress:
             self.first_row_at = time.monotonic()
         return self.done > 0
 
+    def _matching(self, rows: list[bytes]) -> int:
+        """How many iterations these lines of a log begin to speak of."""
+        begun = 0
+        for line in rows:
+            texts = (re.search(pattern, line.decode(errors="replace")) for pattern in self.history.patterns)
+            found = next((match for match in texts if match), None)
+            if found and found[self.history.iteration] != self.iteration:
+                self.iteration = found[self.history.iteration]
+                begun += 1
+        return begun
+
     def _rate(self, line: bytes) -> None:
         work, stage = self.history.work, self.history.stage
         try:
             row = json.loads(line)
-            if not work.cumulative and row[stage.column] > 0:
-                self.rate = row[work.column] / row[stage.column]
+            seconds = row[stage.column] * self.history.seconds_scale
+            if not work.cumulative and not self.history.cumulative_seconds and seconds > 0:
+                self.rate = (work.constant or row[work.column]) / seconds
         except (ValueError, KeyError, TypeError):
             self.rate = None

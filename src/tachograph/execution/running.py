@@ -14,12 +14,12 @@ from tachograph.execution.publishing import publish
 from tachograph.files import read_json
 from tachograph.host.device import Device
 from tachograph.lease.acquire import acquire
-from tachograph.models import AnyStudy, MachineStudy
+from tachograph.models import AnyStudy, MachineStudy, Program
 from tachograph.scripting import forced_targets
 from tachograph.study.layout import StudyFolder
 from tachograph.study.ledger import Ledger
 from tachograph.study.planning import PlannedRun
-from tachograph.study.recordkeeping import set_record_aside
+from tachograph.study.recordkeeping import discard_attempt, set_record_aside
 from tachograph.study.recovery import close_abandoned
 from tachograph.study.registration import current_study, read_registration
 from tachograph.study.state import StudyState, read_state
@@ -65,18 +65,14 @@ def execute(
     :class:`LeaseUnavailableError` if the device stays taken.
     """
     ledger = Ledger(folder.ledger)
+    study, trainer, everything = _registered(folder)
+    planned = _as_registered(planned, everything)
     ledger.append("requested", run=planned.key, forced=forced)
     before = read_state(folder).counted(planned)
     if before and not forced:
         publish(planned, before, folder)
         say(f"{planned.study}: {planned.key} is there (attempt {before.number}), published again without a new run")
         return
-    registration = read_registration(folder)
-    if registration is None:
-        raise TachographError(
-            f"{folder.sealed_registration}: the study is not registered, expected rule register first"
-        )
-    study, trainer, everything = current_study(registration)
     with acquire(
         host.device,
         host.lease_folder,
@@ -92,11 +88,10 @@ def execute(
             publish(planned, meanwhile, folder)
             say(f"{planned.study}: {planned.key} was made by another job meanwhile, published")
             return
-        known = set_record_aside(folder, f"{planned.key} is made again" if before else f"{planned.key} is made")
         if before:
-            ledger.append(
-                "discarded", run=planned.key, attempt=before.number, reason="forced rerun", numbers_known=known
-            )
+            discard_attempt(folder, planned.key, before.number, "forced rerun")
+        else:
+            set_record_aside(folder, f"{planned.key} is made")
         state = read_state(folder)
         no_time = None if forced else _no_time(planned, study, everything, state)
         say(no_time or _where_we_are(planned, everything, state, host.device))
@@ -120,6 +115,27 @@ def _no_time(planned: PlannedRun, study: AnyStudy, everything: list[PlannedRun],
     return (
         f"{planned.study}: {planned.key} is not run: the cells before it took {used:.0f} s of the "
         f"{study.total_seconds:g} s registered for all"
+    )
+
+
+def _registered(folder: StudyFolder) -> tuple[AnyStudy, Program, list[PlannedRun]]:
+    registration = read_registration(folder)
+    if registration is None:
+        raise TachographError(
+            f"{folder.sealed_registration}: the study is not registered, expected rule register first"
+        )
+    return current_study(registration)
+
+
+def _as_registered(planned: PlannedRun, everything: list[PlannedRun]) -> PlannedRun:
+    """The registered entry of this run. Its plan file may be older: it is named by what determines the result, which
+    the hold limit and the place in the order do not."""
+    for run in everything:
+        if (run.key, run.identity) == (planned.key, planned.identity):
+            return run
+    raise TachographError(
+        f"{planned.study}: {planned.key} is registered with another plan than that of {planned.plan_file}; "
+        "start snakemake again"
     )
 
 

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from tachograph.models.base import EnvironmentName, Identifier, Model, Number, Scalar, Text
 
-RUN_KEYS = ("environment", "settings", "arguments", "iterations", "quantity", "requires")
+RUN_KEYS = ("environment", "settings", "arguments", "shared_arguments", "iterations", "quantity", "requires")
 
 
 class Candidate(Model):
@@ -37,12 +37,16 @@ class Candidate(Model):
     iterations: Annotated[int, Field(ge=2)] | None = Field(
         default=None, description="run: iterations of each run; the first is dropped and told as one-off cost"
     )
-    quantity: Literal["iteration", "stage"] | None = Field(
-        default=None, description="run: whether iterations (the default) or the study's stage are compared"
+    quantity: Text | None = Field(
+        default=None,
+        description="run: what is compared: iteration (the default), stage (the study's) or a phase of the trainer",
     )
     environment: dict[EnvironmentName, str] = Field(default={}, description="run: on top of the arm's")
     settings: dict[Identifier, Scalar] = Field(default={}, description="run: on top of the arm's")
     arguments: list[Text] = Field(default=[], description="run: appended to the arm's command")
+    shared_arguments: list[Text] = Field(
+        default=[], description="run: appended to both commands, such as evaluations that come more often"
+    )
     requires: Literal["cuda", "rocm"] | None = Field(
         default=None, description="run: the kind of device without which nothing is run, and the record says so"
     )

@@ -39,6 +39,9 @@ class Arm(Model):
     environment: dict[EnvironmentName, str] = {}
     settings: dict[Identifier, Scalar] = {}
     arguments: list[Text] = Field(default=[], description="appended to the training command")
+    cache: Literal["cold", "warm"] | None = Field(
+        default=None, description="in which state the trainer's cache of compiled kernels must be when a run starts"
+    )
 
 
 class Baseline(Model):
@@ -114,6 +117,12 @@ class Projection(Model):
         default=[], description="numbers of games, the first one as the runs of this study have it"
     )
 
+    @model_validator(mode="after")
+    def _spread(self) -> Projection:
+        if self.evaluation_games and not self.evaluation_every:
+            raise ValueError("evaluation_games: found no evaluation_every, expected the intervals to spread over")
+        return self
+
 
 class Parity(Model):
     """Preflight: the arms against float64 on frozen batches. Which error of the reference is still its rounding."""
@@ -159,6 +168,11 @@ class DecisionRule(Model):
     )
     allow_detectable_difference: bool = Field(
         default=False, description="whether curves that differ, but by less than their margins, may be adopted"
+    )
+    ceiling: Annotated[Number, Field(gt=1, le=1_000_000)] | None = Field(
+        default=None,
+        description="largest factor of the stage that can be true (a roofline, or 1 / (1 - share) by Amdahl's law); "
+        "beyond it the speed is INVALID until the numerics parity is shown",
     )
     sd_log_factor: Annotated[Number, Field(gt=0, le=3)] = Field(
         description="assumed standard deviation of the natural logarithm of the factor between blocks"

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from tachograph.models.base import Identifier, Model, RelativePath, Scalar, Text
+from tachograph.models.base import Identifier, Model, Number, PositiveNumber, RelativePath, Scalar, Text
 
 PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_]*)\}")
 # Without these a command would make the same run whatever the study says.
@@ -66,11 +66,20 @@ class Code(Model):
 
 
 class Work(Model):
-    """The column that counts work, and its unit ("environment steps", "samples", "tokens")."""
+    """The column that counts work, or the same work in every iteration, and its unit ("samples", "tokens")."""
 
-    column: Text
+    column: Text | None = None
+    constant: PositiveNumber | None = Field(
+        default=None, description="work of every iteration, where no column says it"
+    )
     unit: Text
     cumulative: bool = False
+
+    @model_validator(mode="after")
+    def _one(self) -> Work:
+        if (self.column is None) == (self.constant is None) or (self.cumulative and self.column is None):
+            raise ValueError("found neither or both of column and constant, expected one; only a column is cumulative")
+        return self
 
 
 class Phase(Model):
@@ -79,6 +88,7 @@ class Phase(Model):
     name: Text
     column: Text
     parent: Text | None = None
+    parallel: bool = Field(default=False, description="several of these run at the same time, so they are no sum")
 
 
 class Count(Model):
@@ -136,10 +146,23 @@ class HistoryFile(Model):
     """How to read what a run of the trainer writes, one row per iteration."""
 
     file: RelativePath = Field(description="path of the history, relative to {out}")
-    format: Literal["jsonl", "csv"] = "jsonl"
+    format: Literal["jsonl", "csv", "log"] = "jsonl"
+    patterns: list[Text] = Field(
+        default=[], description="of a log: regular expressions whose named groups are the columns"
+    )
     iteration: Text
     work: Work
+    first_iteration: Annotated[int, Field(ge=0)] | None = Field(
+        default=None, description="number of the first iteration, so that a later start is told; any unless given"
+    )
     iteration_seconds: Text = Field(description="column with the seconds of the whole iteration")
+    seconds_scale: PositiveNumber = Field(
+        default=1.0,
+        description="seconds in one unit of the columns of iteration, stage and phases: 0.001 for milliseconds",
+    )
+    cumulative_seconds: bool = Field(
+        default=False, description="the columns of iteration, stage and phases count up since the session began"
+    )
     stage: Phase = Field(description="the phase that the study is about, such as collection")
     phases: list[Phase] = []
     metrics: list[Text] = Field(default=[], description="columns that must be finite numbers in every row")
@@ -147,6 +170,17 @@ class HistoryFile(Model):
     monotonic: Text | None = Field(default=None, description="column with CLOCK_MONOTONIC seconds at the end of a row")
     wall: Text | None = Field(default=None, description="column with Unix time, seconds, at the end of a row")
     zero_work: list[Text] = Field(default=[], description="columns that must not be 0 in every row of a run")
+    zero_work_floor: Annotated[Number, Field(ge=0)] = Field(
+        default=0.0, description="the columns of zero_work must exceed this in every row"
+    )
+    compilation: Text | None = Field(
+        default=None, description="column that is present and not 0 in an iteration that compiled: a one-off cost"
+    )
+    session: Text | None = Field(default=None, description="column with a number that changes when a session begins")
+    resume: bool = Field(default=False, description="whether a run that was interrupted and resumed may count")
+    cache: Text | None = Field(
+        default=None, description="column that says 'cold' or 'warm': the state of the compiled kernels at the start"
+    )
     facts: list[Text] = Field(default=[], description="columns that say what really ran; constant within a run")
     endings: list[Count] = Field(default=[], description="counts that the record sums up over each run")
     evaluation: Evaluation | None = None
@@ -155,6 +189,19 @@ class HistoryFile(Model):
     alias_patterns: dict[str, str] = Field(
         default={}, description="renamed columns by pattern: old_{a}_{b} = new/{a}/{b}, the same {names} on both sides"
     )
+
+    @model_validator(mode="after")
+    def _of_a_log(self) -> HistoryFile:
+        if bool(self.patterns) != (self.format == "log"):
+            raise ValueError(f"patterns: found {self.patterns} with format {self.format!r}, expected some for a log")
+        for pattern in self.patterns:
+            try:
+                columns = re.compile(pattern).groupindex
+            except re.error as error:
+                raise ValueError(f"patterns: {pattern!r} is no regular expression: {error}") from None
+            if self.iteration not in columns:
+                raise ValueError(f"patterns: found {pattern!r}, expected a named group (?P<{self.iteration}>…) in it")
+        return self
 
     @model_validator(mode="after")
     def _patterns(self) -> HistoryFile:

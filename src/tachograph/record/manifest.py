@@ -9,6 +9,7 @@ from tachograph.errors import TachographError
 from tachograph.files import PLAIN_PATH, sha256_file, write_text
 
 MANIFEST = "SHA256SUMS"
+MAX_BYTES = 16 * 1024 * 1024
 SIGNATURE = "SHA256SUMS.sig"  # whoever signs the manifest puts it beside; it cannot be listed there
 UNLISTED = (MANIFEST, SIGNATURE)
 _LINE = re.compile(r"([0-9a-f]{64})  (\S+)")
@@ -50,6 +51,8 @@ def read_manifest(folder: Path) -> dict[str, str]:
     if path.is_symlink():
         raise TachographError(f"{path}: found a symbolic link, expected the manifest of a record")
     try:
+        if path.stat().st_size > MAX_BYTES:
+            raise TachographError(f"{path}: larger than {MAX_BYTES} bytes, expected the manifest of a record")
         text = path.read_bytes().decode("ascii")
     except FileNotFoundError:
         raise TachographError(f"{path}: the file is not there, expected the manifest of a record") from None

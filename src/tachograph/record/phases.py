@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tachograph.evidence.amdahl import NO_PAY
 from tachograph.record.markdown import percent, significant, table, text
 
 Record = dict[str, Any]
@@ -30,6 +31,7 @@ def _table(record: Record) -> str:
     rows = []
     for row in first["rows"]:
         inside = f" (in {text(row['parent'])})" if row["parent"] else " (nested)" if row["nested"] else ""
+        inside += " (parallel)" if row["parallel"] else ""
         cells = [text(row["phase"]) + inside]
         for one in arms.values():
             own = next(other for other in one["rows"] if other["phase"] == row["phase"])
@@ -54,7 +56,7 @@ def _check(one: dict[str, Any]) -> str:
 
 
 def _ceilings(record: Record, whole: str) -> str:
-    """Parts by what they could still give; where no work pays is said, too."""
+    """Parts ranked by what they could still give, and those on which no work pays."""
     found = {one["arm"]: one["rows"] for one in record["ceilings"] if one["whole"] == whole}
     rows = [
         [
@@ -70,5 +72,22 @@ def _ceilings(record: Record, whole: str) -> str:
     if not rows:
         return ""
     what = "stage" if whole == "step" else "phase"
-    headers = ["arm", what, f"share of the {whole}", f"{whole} at most", "worth work (5 %)"]
-    return f"What could still be won, were a {what} to take no time at all:\n\n" + table(headers, rows, right=(2, 3))
+    headers = ["arm", what, f"share of the {whole}", f"{whole} at most", f"worth work ({NO_PAY - 1:.0%})"]
+    return "\n\n".join(
+        [
+            f"What could still be won, were a {what} to take no time at all:",
+            table(headers, rows, right=(2, 3)),
+            *(_no_pay(arm, whole, found[arm]) for arm in record["registration"]["arm_order"] if arm in found),
+        ]
+    )
+
+
+def _no_pay(arm: str, whole: str, rows: list[dict[str, Any]]) -> str:
+    """Which parts are not worth any work, whatever could be done about them."""
+    small = [text(row["part"]) for row in rows if not row["pays"]]
+    if not small:
+        return f"In {text(arm)} work could pay on each of them."
+    return (
+        f"In {text(arm)} no work pays on {', '.join(small)}: without any one of them the {whole} would be less than "
+        f"{NO_PAY - 1:.0%} faster."
+    )

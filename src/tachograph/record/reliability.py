@@ -20,6 +20,7 @@ def reliability(record: Record) -> str:
         _placebo(record["placebo"]),
         _steadiness(record["steadiness"]),
         _drift(record),
+        _clocks(record["clocks"]),
         _costs(record["costs"]),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -69,6 +70,25 @@ def _drift(record: Record) -> str:
         for one in record["drift"]
         if one["factor"] is not None
     ]
+    return " ".join(lines)
+
+
+def _clocks(section: Record) -> str:
+    """The factor in clock cycles, and the best runs with ≥, N and exposure; a ratio of bests is never the headline."""
+    lines = [
+        f"In clock cycles the factor of {text(one['arm'])} is {one['cycles']:.2f}x, in time {one['time']:.2f}x."
+        for one in section["cycles"]
+    ]
+    for one in section["best"]:
+        load = "" if one["load_low"] is None else f", load {one['load_low']:.2f} to {one['load_high']:.2f}"
+        lines.append(
+            f"Best of {one['n']} runs of {text(one['arm'])}: ≥ {number(one['value'])} {text(section['unit'])} "
+            f"(exposure {significant(one['exposure'])} s{load})."
+        )
+    if len(section["best"]) > 1:
+        lines.append(
+            "A best run bounds the uncontended throughput of its arm from below; the ratio of two is no factor."
+        )
     return " ".join(lines)
 
 

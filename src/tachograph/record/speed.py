@@ -216,12 +216,15 @@ def factors(record: Record) -> str:
                 factor(one["factor"]),
                 interval,
                 str(len(one["pairs"])),
-                text(one.get("note") or one.get("reason") or ""),
+                text("; ".join(_notes(one))),
             ]
         )
     unit = text(record["factors"][0]["unit"])
     confidence = next((one["confidence"] for one in record["factors"] if one.get("confidence")), None)
-    about = f"Each factor is a ratio of rates in {unit}: numerator over denominator, the geometric mean over blocks"
+    about = (
+        f"Each factor is a ratio of rates in {unit}: numerator over denominator, the geometric mean over blocks (over "
+        "the runs of each arm where a note says unpaired)"
+    )
     if confidence:
         about += f"; the interval is a {confidence:.0%} t interval on the logarithms"
     profile = [
@@ -231,6 +234,14 @@ def factors(record: Record) -> str:
     parts = [f"{about}.", table(headers, rows, right=(3, 5)), _blocks(record), _first_attempts(record)]
     parts += [f"For comparison: {'; '.join(profile)}."] if profile else []
     return "\n\n".join(part for part in [*parts, figure("factor", "Factors with intervals and prediction")] if part)
+
+
+def _notes(one: dict[str, Any]) -> list[str]:
+    """How the interval came about, where it is not that of blocks, and what weakens it."""
+    method = one.get("method") or ""
+    return [
+        part for part in (method if method.startswith("unpaired") else "", one.get("note") or one.get("reason")) if part
+    ]
 
 
 def _first_attempts(record: Record) -> str:

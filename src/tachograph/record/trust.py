@@ -24,7 +24,8 @@ def curves(record: Record) -> str:
         "the other reference seeds to it.",
         table(headers, rows, right=(2, 3, 4)),
         _false_alarm(record),
-        *(_verdict(one) for one in record["curve_verdicts"]),
+        _hold_out(record),
+        *(part for one in record["curve_verdicts"] for part in (_verdict(one), _windows(one), _noise(one))),
         _repeat(record["repeat"]),
         _endings(record),
         figure("curves", "Curves of all runs"),
@@ -70,6 +71,61 @@ def _verdict(one: dict[str, Any]) -> str:
     if "delta_star" in e:
         found.append(f"test E ({text(e['method'])}): δ\\* = {e['delta_star']:.2f} of the registered margins")
     return f"{sentence} {'; '.join(found)}; α = {one['alpha']:g}."
+
+
+def _hold_out(record: Record) -> str:
+    """With four reference runs or more it is known how good the envelope is on this very study."""
+    failures = {
+        metric["label"]: row["hold_out_failures"]
+        for metric in record["curves"]
+        for row in metric["rows"]
+        if row.get("hold_out_failures") is not None
+    }
+    if not failures:
+        return ""
+    told = ", ".join(f"{text(label)} {count}" for label, count in failures.items())
+    return f"Reference runs that lie outside of the envelope that the other reference runs draw: {told}."
+
+
+def _windows(one: dict[str, Any]) -> str:
+    """Test E metric by metric and window by window: nothing is decided by the largest iteration alone."""
+    cells = one.get("equivalence", {}).get("cells")
+    if not cells:
+        return ""
+    rows = [
+        [
+            text(cell["metric"]),
+            text(cell["window"]),
+            significant(cell["difference"]),
+            f"{significant(cell['low'])} to {significant(cell['high'])}",
+            significant(cell["margin"]),
+            "inside" if cell["passes"] else "outside" if cell["outside"] else "open",
+            "none" if cell["seeds_needed"] is None else str(cell["seeds_needed"]),
+        ]
+        for cell in cells
+    ]
+    headers = ["metric", "window", f"mean of {text(one['arm'])} less reference", "interval", "margin ±", "", "seeds"]
+    return (
+        f"Differences of window means with their {1 - 2 * one['alpha']:.0%} intervals. Seeds: per arm, to settle this "
+        "difference with this spread; none where the difference itself exceeds the margin.\n\n"
+        + table(headers, rows, right=(2, 3, 4, 6))
+    )
+
+
+def _noise(one: dict[str, Any]) -> str:
+    """What the same seed gives twice, beside what another seed gives."""
+    noise = one.get("repeat_noise", {})
+    if not noise.get("repeat_max"):
+        return ""
+    seeds = noise["seed_max"] or {}
+    told = ", ".join(
+        f"{text(metric)} {significant(value)}" + (f" against {significant(seeds[metric])}" if metric in seeds else "")
+        for metric, value in noise["repeat_max"].items()
+    )
+    sentence = f"Largest difference of the reference run twice with one seed, against two seeds of it: {told}."
+    if not noise["usable"]:
+        sentence += " **It does not repeat, so that runs of the same seed are not taken for pairs.**"
+    return sentence
 
 
 def _repeat(section: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,22 @@ def _check_record(folder: StudyFolder, found: list[tuple[Path, str, str]]) -> No
     """Every file of the standing record against its manifest."""
     way_on = f"tachograph restore {folder.path.name} sets the record aside, the next snakemake writes a new one"
     found += [(folder.record, sentence, way_on) for sentence in manifest_findings(folder.record)]
+
+
+def refuse_links(folder: StudyFolder) -> None:
+    """Raise TachographError for a symbolic link in the study's folder: Snakemake would delete and write behind it.
+
+    What a trainer has left inside of its attempt is evidence, and followed by nobody.
+    """
+    if folder.path.is_symlink():
+        raise TachographError(f"{folder.path}: found a symbolic link, expected a folder; move the results here")
+    for place, folders, files in os.walk(folder.path):
+        for name in [*folders, *files]:
+            path = Path(place, name)
+            if path.is_symlink():
+                raise TachographError(f"{path}: found a symbolic link among the results, expected none; remove it")
+        if Path(place).parent == folder.attempts:
+            folders.clear()
 
 
 def refuse_damage(folder: StudyFolder, state: StudyState) -> None:

@@ -15,6 +15,7 @@ from tachograph.errors import TachographError
 from tachograph.files import canonical_json, parse_json
 
 GENESIS = "0" * 64
+MAX_BYTES = 256 * 1024 * 1024  # a record comes from anywhere
 
 
 def utc_now() -> str:
@@ -50,6 +51,9 @@ class Ledger:
         """All events, oldest first; the chain is checked. An absent ledger is empty."""
         if not self.path.exists():
             return []
+        size = self.path.stat().st_size
+        if size > MAX_BYTES:
+            raise TachographError(f"{self.path}: {size} bytes, expected a ledger of at most {MAX_BYTES}")
         entries = []
         previous = GENESIS
         for number, line in enumerate(_whole_lines(self.path.read_bytes()), start=1):

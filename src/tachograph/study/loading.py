@@ -88,6 +88,8 @@ def read_toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise TachographError(f"{path}: the file is not there") from None
+    except RecursionError:
+        raise TachographError(f"{path}: cannot be read as TOML: nested too deeply") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise TachographError(f"{path}: cannot be read as TOML: {error}") from None
 
@@ -168,6 +170,12 @@ def _check_parts(study: Study, trainer: Trainer, path: Path) -> None:
             raise TachographError(f"{path}: {part}: trainer {trainer.name} has no {part} command")
     if study.projection and study.projection.evaluation_every and trainer.history.evaluation is None:
         raise TachographError(f"{path}: projection.evaluation_every: trainer {trainer.name} declares no evaluation")
+    quantities = ["iteration", "stage", *(phase.name for phase in trainer.history.phases)]
+    for name, one in study.candidates.items():
+        if one.quantity is not None and one.quantity not in quantities:
+            raise TachographError(
+                f"{path}: candidates.{name}.quantity: found {one.quantity!r}, expected one of: {', '.join(quantities)}"
+            )
     for metric in study.curves:
         columns = [*trainer.history.metrics, *trainer.history.sparse_metrics]
         if metric.column not in columns:

@@ -18,10 +18,11 @@ from tachograph.host.choice import device_kind
 from tachograph.machine.cells import preflight_cells, study_cells
 from tachograph.machine.planning import plan_cells, usable_processors
 from tachograph.models import AnyStudy, Checker, Configuration, MachineStudy, Program, Study, Trainer
+from tachograph.models.base import ID_PATTERN
 from tachograph.scripting import CONFIGURATION_VARIABLE
 from tachograph.scripting import configuration as told_configuration
 from tachograph.study.fingerprint import code_fingerprint
-from tachograph.study.integrity import refuse_damage
+from tachograph.study.integrity import refuse_damage, refuse_links
 from tachograph.study.layout import StudyFolder
 from tachograph.study.loading import load_checker, load_configuration, load_study, refuse_shared_registration
 from tachograph.study.planning import BAND, IDENTITY_CHARACTERS, DeviceKind, PlannedRun, plan_study
@@ -95,6 +96,13 @@ def refuse_unplanned(studies: Mapping[str, OpenedStudy], targets: Iterable[str])
             one.find(role, arm, match["seed"])  # says which ones are planned
 
 
+def study_folder(name: str) -> StudyFolder:
+    """The folder of the study called ``name``. Raises TachographError for what is no name, such as a path."""
+    if not re.fullmatch(ID_PATTERN, name):
+        raise TachographError(f"found {name!r}, expected the name of a study: letters, digits, '_' or '-', at most 64")
+    return StudyFolder(RESULTS / name)
+
+
 def check_platform() -> None:
     """Raise TachographError anywhere but on Linux: the lease is built on its locks and on /proc."""
     if not sys.platform.startswith("linux"):
@@ -112,9 +120,7 @@ def open_study(name: str, configuration: Configuration, root: Path, rank: int = 
     else:
         assert isinstance(study, Study)
         planned = _plan_training(study, program, kind, root)
-    return OpenedStudy(
-        study, program, planned, StudyFolder(RESULTS / name), rank, content_digest(study, program, planned)
-    )
+    return OpenedStudy(study, program, planned, study_folder(name), rank, content_digest(study, program, planned))
 
 
 def _plan_machine(study: MachineStudy, checker: Checker, kind: DeviceKind, root: Path) -> list[PlannedRun]:
@@ -162,6 +168,7 @@ def open_studies(
         one = open_study(name, configuration, root, rank)
         state = read_state(one.folder)
         refuse_damage(one.folder, state)
+        refuse_links(one.folder)
         refuse_silent_change(one.folder, one.study, one.trainer, one.planned, state)
         opened[name] = one
     return configuration, opened

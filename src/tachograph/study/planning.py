@@ -67,6 +67,7 @@ class PlannedRun:
     code: str
     max_hold_seconds: float
     identity: str
+    cache: str | None = None  # the registered state of the cache of compiled kernels: judged, and determines nothing
     trial: Trial | None = None
 
     @property
@@ -123,6 +124,8 @@ class PlannedRun:
 
     def as_dict(self) -> dict[str, Any]:
         value = {**asdict(self), "command": list(self.command), "clear_environment": list(self.clear_environment)}
+        if self.cache is None:
+            del value["cache"]
         if self.trial is None:
             del value["trial"]
         elif self.trial.command is not None:
@@ -209,7 +212,8 @@ class _Planner:
         block: int | None = None,
     ) -> None:
         command = self._command(template, arm, {"seed": seed, "iterations": amount, "steps": amount})
-        self._append(role, arm_name, seed, amount, command, arm.environment, block)
+        cache = arm.cache if role in ("run", "aa") else None  # a burn-in may well find it cold
+        self._append(role, arm_name, seed, amount, command, arm.environment, block, cache=cache)
 
     def add_component_trial(self, name: str, candidate: Candidate) -> None:
         """One command of the trainer, in the environment of the arm, measures base and candidate."""
@@ -232,8 +236,10 @@ class _Planner:
     def add_trial_in_turn(self, name: str, candidate: Candidate) -> None:
         """Runs of the arm's training command and of the changed one in turn."""
         base, seed = self.study.base_arm(name), self.study.design.seeds[0]
-        arm, iterations = self.study.arms[base], candidate.iterations
+        registered, iterations = self.study.arms[base], candidate.iterations
         assert iterations is not None
+        shared = {"arguments": [*registered.arguments, *candidate.shared_arguments]}
+        arm = registered.model_copy(update=shared)
         changed = Arm(
             title=candidate.title,
             environment={**arm.environment, **candidate.environment},
@@ -271,6 +277,7 @@ class _Planner:
         environment: Mapping[str, str],
         block: int | None = None,
         trial: Trial | None = None,
+        cache: str | None = None,
     ) -> None:
         determining = {
             "role": role,
@@ -301,6 +308,7 @@ class _Planner:
                 code=self.code,
                 max_hold_seconds=self.study.max_hold_minutes * 60.0,
                 identity=digest(determining),
+                cache=cache,
                 trial=trial,
             )
         )

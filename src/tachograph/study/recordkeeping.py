@@ -36,3 +36,15 @@ def set_record_aside(folder: StudyFolder, why: str) -> bool:
     Ledger(folder.ledger).append("record_set_aside", folder=f"records/{number:03d}", reason=why)
     folder.record.rename(folder.records / f"{number:03d}")
     return True
+
+
+def discard_attempt(folder: StudyFolder, key: str, attempt: int, reason: str) -> None:
+    """Take the counted attempt at a run out: a line in the ledger, and the standing record set aside.
+
+    Only what counts can be discarded, so its history lay there to be read: its numbers were known, whoever looked.
+    The line says besides whether a record had told them.
+    """
+    told = set_record_aside(folder, f"{key} is made again: {reason}")
+    Ledger(folder.ledger).append(
+        "discarded", run=key, attempt=attempt, reason=reason, numbers_known=True, in_record=told
+    )

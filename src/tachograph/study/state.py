@@ -126,7 +126,12 @@ def interpret(events: Iterable[dict[str, Any]]) -> StudyState:
             else:
                 if state.published.get(key, {}).get("attempt") == attempt.number:
                     state.requested.add(key)  # the discard withdraws the published copy
-                attempt.discarded = {"reason": event["reason"], "at": event["at"], "known": event["numbers_known"]}
+                attempt.discarded = {
+                    "reason": event["reason"],
+                    "at": event["at"],
+                    "known": event["numbers_known"],
+                    "in_record": event.get("in_record"),
+                }
     return state
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tabulate import tabulate
 
 from tachograph.files import write_text
+from tachograph.record.markdown import text
 from tachograph.study.layout import StudyFolder
 from tachograph.study.ledger import utc_now
 from tachograph.study.planning import PlannedRun
@@ -23,13 +26,15 @@ def write_status(folder: StudyFolder) -> None:
     write_text(folder.status, status_page(study.title, folder, planned, state))
 
 
-def status_page(title: str, folder: StudyFolder, planned: list[PlannedRun], state: StudyState) -> str:
-    """The page as Markdown."""
+def status_page(
+    title: str, folder: StudyFolder, planned: list[PlannedRun], state: StudyState, text: Callable[[str], str] = text
+) -> str:
+    """The page as Markdown; ``text`` makes words of others harmless where they are shown, by default in Markdown."""
     number = counts(planned, state)
-    rows = [_row(run, state) for run in planned]
+    rows = [_row(run, state, text) for run in planned]
     table = tabulate(rows, headers=["run", "state", "attempts", "last attempt"], tablefmt="github")
     lines = [
-        f"# {title}",
+        f"# {text(title)}",
         "",
         f"Status of study `{folder.path.name}`, written {utc_now()}.",
         "",
@@ -49,7 +54,7 @@ def status_page(title: str, folder: StudyFolder, planned: list[PlannedRun], stat
     return "\n".join(lines)
 
 
-def _row(run: PlannedRun, state: StudyState) -> list[str]:
+def _row(run: PlannedRun, state: StudyState, text: Callable[[str], str]) -> list[str]:
     latest = state.latest(run.key)
     tries = len(state.attempts.get(run.key, []))
     if latest is None:
@@ -59,9 +64,9 @@ def _row(run: PlannedRun, state: StudyState) -> list[str]:
     else:
         last = latest.status
         if latest.reason:
-            last += ": " + latest.reason.replace("|", "\\|").replace("\n", " ")
+            last += ": " + text(latest.reason)
         if latest.discarded:
-            last += f" (discarded: {latest.discarded['reason']})".replace("|", "\\|")
+            last += f" (discarded: {text(latest.discarded['reason'])})"
     return [run.key, state.run_status(run), str(tries), last]
 
 

@@ -227,6 +227,21 @@ def test_stage_may_be_what_is_compared(sealed: SealedStudy, tmp_path: Path) -> N
     assert [pair["base"] for pair in measured["pairs"]] == [100.0] * 3
 
 
+def test_phase_is_compared_by_the_turns_that_took_time(sealed: SealedStudy, tmp_path: Path) -> None:
+    """An update of 2.5 s against 0.5 s is 5x; of one that takes time but once per run nothing can be said."""
+    study = with_candidates(sealed, {"one": in_turn(quantity="move update")}, tmp_path)
+    study.add("one", *turns(BASE, [history([7.0, one, one, one]) for one in (0.4, 0.41, 0.4)]))
+    measured = study.rows()["one"]["measured"]
+    assert (measured["part"], measured["unit"]) == ("move update", "times/s")
+    assert [pair["base"] for pair in measured["pairs"]] == [1.0] * 3  # half of 2 s
+    assert measured["pairs"][0]["factor"] == pytest.approx(5.0)
+    seldom = with_candidates(sealed, {"two": in_turn(quantity="move update")}, tmp_path)
+    seldom.add("two", *turns([history([7.0, 0.0, 0.0, 0.0])] * 3, BASE))
+    row = seldom.rows()["two"]
+    assert (row["verdict"], row["reason"], row["measured"]["factor"]) == ("NO VERDICT", None, None)
+    assert "fewer than 2 iterations" in row["sentence"]
+
+
 @pytest.mark.parametrize(
     ("own", "bad"),
     [

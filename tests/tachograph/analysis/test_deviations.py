@@ -29,7 +29,7 @@ def test_forced_rerun_is_a_deviation_and_both_attempts_are_listed(workshop: Path
     """A run made again: the discard is told with its reason, and the block is no longer adjacent."""
     folder = execute_study(workshop, forced="run-fast-seed0")
     analysis = analyse(folder)
-    assert kinds(analysis)["discarded"]["what_happened"].endswith("forced rerun")
+    assert kinds(analysis)["discarded"]["what_happened"].endswith("forced rerun; no record had told its numbers")
     assert kinds(analysis)["discarded"]["run"] == "run-fast-seed0"
     assert any("not adjacent" in one["what_happened"] for one in analysis["deviations"] if one["kind"] == "order")
     attempts = [one for one in analysis["attempts"] if one["run"] == "run-fast-seed0"]

@@ -14,6 +14,7 @@ from tachograph.analysis.sealed import SealedStudy, read_sealed
 from tachograph.analysis.study import sections
 from tachograph.models.trainer import Phase
 from tachograph.record.phases import phases as page
+from tachograph.record.phases import phases as phases_page
 from tachograph.study.layout import StudyFolder
 
 
@@ -76,7 +77,7 @@ def test_ceilings_are_ranked_by_amdahl(analysis: dict[str, Any]) -> None:
 
 def test_part_that_is_everything_has_no_limit() -> None:
     """A phase that fills the iteration: its ceiling is no number, and the page says so."""
-    row = {"phase": "all", "seconds": 1.0, "share": 1.0, "parent": None, "nested": False}
+    row = {"phase": "all", "seconds": 1.0, "share": 1.0, "parent": None, "nested": False, "parallel": False}
     section = {"arms": {"only": {"rows": [row]}}}
     found = ceilings({"arms": {}, "rows": []}, section)
     assert found[0]["rows"][0]["ceiling"] is None
@@ -112,3 +113,22 @@ def test_trainer_without_phases_has_no_table(sealed: SealedStudy, analysis: dict
     assert "There is no phase table" in page(left)
     assert "share of the step" in page(left)
     assert "share of the iteration" not in page(left)
+
+
+def test_page_names_the_parts_on_which_no_work_pays() -> None:
+    """A part below the threshold is named, one above it is not; where all are above it, that is said."""
+    rows = [
+        {"part": name, "share": share, "ceiling": 1 / (1 - share), "pays": share >= 1 - 1 / 1.05}
+        for name, share in (("forward", 0.9), ("sampling", 0.06), ("copies", 0.04))
+    ]
+    record = {
+        "phases": {"arms": {}, "checks": [], "reason": "none"},
+        "registration": {"arm_order": ["reference", "fast"]},
+        "ceilings": [
+            {"arm": "fast", "whole": "step", "rows": rows},
+            {"arm": "reference", "whole": "step", "rows": rows[:2]},
+        ],
+    }
+    text = phases_page(record)
+    assert "In fast no work pays on copies: without any one of them the step would be less than 5% faster." in text
+    assert "In reference work could pay on each of them." in text

@@ -127,3 +127,30 @@ def test_missing_history_is_an_error(run: list[str], capsys: pytest.CaptureFixtu
     """A file that is not there is named."""
     assert main([*run[:2], "/nowhere/metrics.jsonl"]) == 2
     assert "/nowhere/metrics.jsonl" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--evaluation-games", "10"], "found no --evaluation-every"),
+        (["--evaluation-every", "0"], "expected whole numbers"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(
+    run: list[str], capsys: pytest.CaptureFixture[str], more: list[str], words: str
+) -> None:
+    """Games without an interval, and intervals of 0 iterations, give a sentence and no table."""
+    try:
+        code = main([*run, *more])
+    except SystemExit as ended:
+        code = int(str(ended.code))
+    printed = capsys.readouterr()
+    assert code != 0
+    assert words in printed.err
+    assert printed.out == ""
+
+
+def test_history_of_nothing_but_evaluations_has_no_table(run: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Every iteration of the window holds an evaluation: told, and no division by nothing."""
+    assert main([*run, "--first", "75", "--last", "75"]) == 0
+    assert "There is no phase table" in capsys.readouterr().out

@@ -10,7 +10,6 @@ import pytest
 from tachograph.evidence import gates
 from tachograph.evidence.gates import Ended, Expected, Judgement, judge
 from tachograph.evidence.history import read_history
-from tachograph.evidence.plausible import identical, implausible
 
 from .build import history, rows
 
@@ -85,11 +84,10 @@ def test_gate_stops_an_end(tmp_path: Path, gate: str, ended: Ended) -> None:
     assert failed(judged(tmp_path, GOOD, ended)) == [gate]
 
 
-def test_sparse_metric_may_be_null_but_not_everywhere(tmp_path: Path) -> None:
-    """A metric declared sparse may be absent or null in a row, not in all of them, and never NaN."""
+def test_sparse_metric_may_be_null_but_never_nan(tmp_path: Path) -> None:
+    """A metric declared sparse may be absent or null (a short run has none of it), and is never NaN."""
     assert judged(tmp_path, changed(1, loss=None), sparse=("loss",)).valid
-    nowhere = [{**row, "loss": None} for row in GOOD]
-    assert failed(judged(tmp_path, nowhere, sparse=("loss",))) == ["finite metrics"]
+    assert judged(tmp_path, [{**row, "loss": None} for row in GOOD], sparse=("loss",)).valid
     assert failed(judged(tmp_path, changed(1, loss=float("nan")), sparse=("loss",))) == ["finite metrics"]
 
 
@@ -157,13 +155,3 @@ def test_zero_rows_are_not_valid(tmp_path: Path) -> None:
     """An empty history fails, also where no iteration was registered."""
     expected = Expected(iterations=0, work_unit="steps")
     assert not judged(tmp_path, [], expected=expected).valid
-
-
-def test_implausible_cells() -> None:
-    """D29: 8.738134 TFLOP/s at 128 is below the timer's resolution, 516.2 at 512 above the peak of 59.4."""
-    assert implausible(2 * 128**3, 8.738134e12, 59.4e12) == ["below timer resolution"]
-    assert implausible(2 * 512**3, 516.2e12, 59.4e12) == ["above peak", "below timer resolution"]
-    assert implausible(2 * 4096**3, 27.76e12, 59.4e12, seconds=0.4) == []
-    assert implausible(1.0, float("nan"), None) == ["no valid samples"]
-    assert identical([8.738134, 8.738134])
-    assert not identical([8.7, 8.8])

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from tachograph.analysis.evaluation import evaluation_of
 from tachograph.evidence.interval import paired_log_t
 from tachograph.evidence.overlap import find_overlap
 from tachograph.evidence.phases import Phase, PhaseTable, evaluation_cost, phase_table, projected_hours
+from tachograph.models.trainer import Evaluation
+
+from .build import history, rows
 
 MEANS = {
     "traversal": 10.71,
@@ -20,16 +26,13 @@ ITERATION = 17.85
 
 
 def document_001(phases: list[Phase] | None = None, **more: float) -> PhaseTable:
-    """Iterations 70 to 95 with one evaluation in 75, every timer at its mean."""
-    evaluation = np.arange(70, 96) == 75
-    total = np.where(evaluation, 40.30, ITERATION)
-    timers = {name: np.full(26, mean) for name, mean in {**MEANS, **more}.items()}
-    declared = phases or [Phase(name) for name in timers]
-    return phase_table(total, timers, declared, evaluation, np.where(evaluation, 18.29, np.nan), every=25)
+    """Iterations 70 to 95 without the evaluation in 75, every timer at its mean."""
+    timers = {name: np.full(25, mean) for name, mean in {**MEANS, **more}.items()}
+    return phase_table(np.full(25, ITERATION), timers, phases or [Phase(name) for name in timers])
 
 
 def test_document_001_shares() -> None:
-    """Shares 60, 26, 13, 7 and 0.1 % of the mean iteration of 17.85 s, evaluations left out."""
+    """Shares 60, 26, 13, 7 and 0.1 % of the mean iteration of 17.85 s."""
     table = document_001()
     assert (table.total, table.iterations) == (pytest.approx(17.85), 25)
     assert [f"{row.share:.0%}" for row in table.rows] == ["60%", "26%", "13%", "7%", "0%"]
@@ -53,6 +56,22 @@ def test_document_001_two_nested_timers() -> None:
     assert f"{fit:.2%}" == "99.94%"
 
 
+def test_timer_of_no_time_is_not_called_nested() -> None:
+    """A timer of 0 s changes no sum: nothing shows that it lies inside another one."""
+    table = document_001(idle=0.0)
+    assert table.overlap.nested == ("memory_add",)
+    assert table.overlap.rivals == 0
+
+
+def test_two_choices_that_fit_are_not_told_as_one() -> None:
+    """Of two equal timers either may be the nested one; the sentence says so and names no certainty."""
+    timers = {"a": np.full(4, 0.5), "b": np.full(4, 0.5), "c": np.full(4, 1.0)}
+    table = phase_table(np.full(4, 1.5), timers, [Phase(name) for name in timers])
+    assert table.overlap.rivals == 1
+    assert "1 more choice(s) fit" in table.warnings[0]
+    assert "must lie inside" not in table.warnings[0]
+
+
 def test_declared_parents_close_the_table() -> None:
     """With memory_add declared inside traversal the sum closes and nothing is warned of."""
     table = document_001([Phase(name, "traversal" if name == "memory_add" else None) for name in MEANS])
@@ -69,15 +88,20 @@ def test_parallel_timers_are_never_summed() -> None:
     assert next(row for row in table.rows if row.name == "opponent").overlapping
 
 
-def test_document_001_evaluation() -> None:
+def test_document_001_evaluation(tmp_path: Path) -> None:
     """The evaluation costs 22.45 s by the iteration, 18.29 by its timer: amortised 0.898 against 0.73 s."""
-    evaluation = document_001().evaluation
-    assert evaluation is not None
-    assert evaluation.excess == pytest.approx(22.45)
-    assert evaluation.timer == pytest.approx(18.29)
-    assert evaluation.amortised == pytest.approx(0.898)
-    assert evaluation.amortised_timer is not None
-    assert f"{evaluation.amortised_timer:.2f}" == "0.73"
+    held = [i in (75, 100) for i in range(70, 101)]
+    every = history(
+        tmp_path,
+        rows([40.30 if one else ITERATION for one in held], evaluated=[18.29 if one else 0.0 for one in held]),
+        evaluation="evaluated",
+    )
+    found = evaluation_of([every], Evaluation(seconds="evaluated"), 0, None)
+    assert found["excess"] == pytest.approx(22.45)
+    assert found["timer"] == pytest.approx(18.29)
+    assert found["every"] == 25
+    assert found["amortised"] == pytest.approx(0.898)
+    assert f"{found['amortised_timer']:.2f}" == "0.73"
 
 
 def test_document_001_projections() -> None:
@@ -101,9 +125,10 @@ def test_timers_that_cover_too_little() -> None:
 
 
 def test_only_evaluations_are_an_error() -> None:
-    """Without an iteration free of evaluation there is no table."""
-    with pytest.raises(ValueError, match="every iteration"):
-        phase_table(np.ones(2), {}, [], np.ones(2, dtype=bool))
+    """Without an iteration free of evaluation, or with a clock that stands still, there is no table."""
+    for total in (np.zeros(0), np.zeros(2)):
+        with pytest.raises(ValueError, match="no phase table"):
+            phase_table(total, {}, [])
 
 
 def test_least_squares_tells_nested_from_sibling() -> None:

@@ -7,15 +7,7 @@ from pathlib import Path
 import pytest
 
 from tachograph.evidence.history import Counter
-from tachograph.evidence.throughput import (
-    ThroughputError,
-    end_to_end,
-    rate,
-    retained,
-    run_rates,
-    sensitivity,
-    whole_run,
-)
+from tachograph.evidence.throughput import ThroughputError, end_to_end, rate, retained, whole_run
 
 from .build import history, rows
 
@@ -79,42 +71,24 @@ def test_retained_rows_must_be_enough(tmp_path: Path, n: int, warmup: int, enoug
     assert retained(run, "iteration", warmup).enough() is enough
 
 
-def test_sensitivity_rows(tmp_path: Path) -> None:
-    """The rate for W, 2W and the second half stands beside the headline."""
-    run = history(tmp_path, rows([60.0, 20.0] + [10.0] * 8))
-    values = {r.window: r.value for r in sensitivity(run, "iteration", 1)}
-    assert values == {
-        "W = 1": pytest.approx(90.0),
-        "2W = 2": pytest.approx(100.0),
-        "second half, after 5": pytest.approx(100.0),
-    }
-
-
-def test_summary_of_a_run(tmp_path: Path) -> None:
-    """Stage, iteration and end-to-end rates stand apart; a clock step leaves no end-to-end rate."""
-    data = rows([60.0] + [10.0] * 9, c=[8.0] * 10)
-    durations = {"iteration": Counter("d"), "collection": Counter("c")}
-    found = run_rates(history(tmp_path, data, durations=durations), warmup=1)
-    assert found.steady["collection"].value == pytest.approx(125.0)
-    assert found.steady["iteration"].value == pytest.approx(100.0)
-    assert found.end_to_end is not None
-    assert found.end_to_end.value == pytest.approx(10_000 / 150)
-    assert found.enough
-    data[4]["d"] = -1.0
-    stepped = history(tmp_path, data, durations=durations)
-    assert run_rates(stepped, warmup=1).end_to_end is None
-    known = run_rates(stepped, warmup=1, total_seconds=200.0).end_to_end
-    assert known is not None
-    assert known.value == pytest.approx(50.0)
+def test_end_to_end_rate_needs_a_clock(tmp_path: Path) -> None:
+    """A clock step leaves no end-to-end rate by the durations; the wall time of the process gives one."""
+    stepped = history(tmp_path, rows([10.0] * 4 + [-1.0] + [10.0] * 5))
+    with pytest.raises(ThroughputError, match="the clock stepped"):
+        end_to_end(stepped, "iteration")
+    assert end_to_end(stepped, "iteration", total_seconds=200.0).value == pytest.approx(50.0)
 
 
 def test_coarse_clock_rows_of_no_time_count(tmp_path: Path) -> None:
     """Rows of 0 s, as a clock of whole seconds shows them, stay in the sums; no time gives no rate."""
-    data = rows([1.0, 0.0, 1.0, 0.0], c=[0.0] * 4)
-    durations = {"iteration": Counter("d"), "evaluation": Counter("c")}
-    found = run_rates(history(tmp_path, data, durations=durations), warmup=0)
-    assert found.steady["iteration"].value == pytest.approx(2000.0)
-    assert set(found.steady) == {"iteration"}
+    run = history(
+        tmp_path,
+        rows([1.0, 0.0, 1.0, 0.0], c=[0.0] * 4),
+        durations={"iteration": Counter("d"), "evaluation": Counter("c")},
+    )
+    assert rate(run, "iteration", retained(run, "iteration", 0).rows, "all").value == pytest.approx(2000.0)
+    with pytest.raises(ThroughputError, match="no rate"):
+        rate(run, "evaluation", retained(run, "evaluation", 0).rows, "all")
 
 
 def test_document_000_steps_per_second(tmp_path: Path) -> None:

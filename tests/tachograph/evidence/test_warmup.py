@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from scipy import stats
 
-from tachograph.evidence.warmup import Outcome, assess, assess_study, mser
+from tachograph.evidence.warmup import Outcome, Steadiness, assess_study, mser
 
 STEADY = [60.0, 10.0, 10.1, 9.9, 10.05, 9.95, 10.0, 10.1, 9.9, 10.0]
+
+
+def assess(durations: Sequence[float] | np.ndarray, warmup: int, alpha: float = 0.05) -> Steadiness:
+    """A study of a single run."""
+    return assess_study({"run": np.asarray(durations, dtype=np.float64)}, {"run": "arm"}, warmup, alpha).runs["run"]
 
 
 def test_steady_run() -> None:

@@ -22,9 +22,8 @@ from tachograph.evidence.gates import Ended, Expected, judge
 from tachograph.evidence.history import Counter, History, HistorySpec, read_history
 from tachograph.evidence.interval import Factor, RunRate, factor_of_runs
 from tachograph.evidence.judging import judged
-from tachograph.evidence.order import block_orders
 from tachograph.evidence.randomness import generator
-from tachograph.evidence.throughput import run_rates
+from tachograph.evidence.throughput import rate, retained
 from tachograph.evidence.verdicts import (
     CurveVerdict,
     Decision,
@@ -33,6 +32,7 @@ from tachograph.evidence.verdicts import (
     SpeedVerdict,
 )
 from tachograph.evidence.warmup import assess_study
+from tachograph.study.planning import block_order
 
 ITERATIONS, BLOCKS, WORK = 12, 6, 3200
 SPEC = HistorySpec(
@@ -50,8 +50,8 @@ EXPECTED = Expected(ITERATIONS, "environment steps", ("entropy",), first_iterati
 def write_study(folder: Path, factor: float, shift: float) -> dict[tuple[str, int], Path]:
     """Histories of two arms over the blocks, in ABBA order on one clock, with 1 % noise."""
     rng, clock, paths = np.random.default_rng(7), 1000.0, {}
-    for block, order in enumerate(block_orders(["reference", "fast"], BLOCKS)):
-        for arm in order:
+    for block in range(BLOCKS):
+        for arm in block_order(["reference", "fast"], block):
             speed, lower = (factor, shift) if arm == "fast" else (1.0, 0.0)
             offset, rows = 0.05 * rng.normal(), []
             for i in range(1, ITERATIONS + 1):
@@ -73,7 +73,7 @@ def write_study(folder: Path, factor: float, shift: float) -> dict[tuple[str, in
 def factor_of(histories: dict[tuple[str, int], History], duration: str) -> Factor:
     arms: dict[str, list[RunRate]] = {"reference": [], "fast": []}
     for (arm, block), history in histories.items():
-        value = run_rates(history, warmup=1).steady[duration].value
+        value = rate(history, duration, retained(history, duration, 1).rows, "after 1").value
         arms[arm].append(RunRate(value, str(block), block))
     return factor_of_runs(arms["reference"], arms["fast"])
 

@@ -64,8 +64,10 @@ def test_component_is_planned_last_with_the_environment_of_its_arm(load: Callabl
 
 def test_runs_in_turn_change_what_they_say_and_nothing_else(load: Callable[..., Any]) -> None:
     """Both commands are the training command, with the seed left open; arguments come on top of the arm's."""
-    run = candidate_of(load, IN_TURN + 'against = "reference"\narguments = ["--more"]\n')
+    more = 'against = "reference"\narguments = ["--more"]\nshared_arguments = ["--often"]\n'
+    run = candidate_of(load, IN_TURN + more)
     assert run.in_turn
+    assert run.command[-1] == "--often"
     changed = run.changed()
     assert changed.command == (*run.command, "--more")
     assert changed.environment == {"STUB_PATH": "reference", "STUB_PAUSE": "0.1"}
@@ -116,6 +118,10 @@ def test_what_only_judges_does_not(load: Callable[..., Any], edit: str) -> None:
         (ONE + 'measure = "run"\niterations = 3\n', "expected what the candidate changes"),
         (IN_TURN.replace("iterations = 3\n", ""), "iterations: the key is missing"),
         (IN_TURN.replace("iterations = 3", "iterations = 1"), "candidates.one.iterations: found 1"),
+        (
+            IN_TURN + 'quantity = "evaluation"\n',
+            "candidates.one.quantity: found 'evaluation', expected one of: iteration",
+        ),
         (IN_TURN + "steps = 3\n", "steps: found it with measure = 'run'"),
         (IN_TURN + "settings = { preset = 1 }\n", "candidates.one.settings.preset: unknown setting"),
     ],

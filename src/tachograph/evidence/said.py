@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,24 +10,27 @@ from tachograph.evidence.csvrows import csv_rows
 from tachograph.evidence.findings import Findings
 from tachograph.evidence.jsonl import json_rows
 from tachograph.evidence.lines import HashedLines
+from tachograph.evidence.logrows import log_rows
 from tachograph.models.trainer import HistoryFile
 
 SHOWN = 5
 
 
-def said(path: Path, history: HistoryFile) -> dict[str, list[str]]:
-    """For each ``facts`` column of the trainer file the values found, in order of appearance, at most five.
+def said(path: Path, history: HistoryFile, columns: Sequence[str]) -> dict[str, list[str]]:
+    """For each of ``columns`` the values found, in order of appearance, at most five.
 
     Raises HistoryError for a damaged line.
     """
-    if not history.facts:
+    if not columns:
         return {}
-    found: dict[str, dict[str, None]] = {column: {} for column in history.facts}
+    found: dict[str, dict[str, None]] = {column: {} for column in columns}
     findings = Findings()
     with path.open("rb") as stream:
         lines = HashedLines(stream, path, findings)
         if history.format == "csv":
             rows: Any = csv_rows(lines, path, history.iteration, history.aliases, findings)
+        elif history.format == "log":
+            rows = log_rows(lines, path, history.patterns, findings)
         else:
             rows = json_rows(lines, path, findings)
         for _, row in rows:

@@ -15,6 +15,7 @@ from study_project import Project, make_project
 from tachograph.files import sha256_file
 
 COMMAND = """clear_environment = ["STUB_*"]
+exit_codes = { unavailable = 69, not_finite = 3 }
 candidate = [
     "{python}", "stub/stub_candidate.py", "--name", "{candidate}", "--arm", "{arm}", "--pairs", "{pairs}",
     "--steps", "{steps}", "--out", "{out}",
@@ -23,7 +24,7 @@ candidate = [
 
 CANDIDATES = """
 [decision]
-minimum_effect = 1.2
+minimum_effect = 1.1
 sd_log_factor = 0.05
 reason = "a stub"
 """
@@ -50,14 +51,17 @@ environment = {{ {environment} }}
 
 
 def make(path: Path, *names: str) -> Project:
-    """A project whose study has these component candidates, and three that are measured by runs in turn."""
+    """A project whose study has these component candidates, and five that are measured by runs in turn."""
     project = make_project(path)
     shutil.copy(Path(__file__).with_name("stub_candidate.py"), project.path / "stub")
     project.edit("config/trainers/stub.toml", 'clear_environment = ["STUB_*"]\n', COMMAND)
     tables = [COMPONENT.format(name=name) for name in names]
-    tables.append(IN_TURN.format(name="faster", environment='STUB_PATH = "fast"'))
-    tables.append(IN_TURN.format(name="slower", environment='STUB_PAUSE = "0.03"'))
+    longer = IN_TURN.replace("iterations = 4", "iterations = 12")  # so that a moment's stall hides no gain
+    tables.append(longer.format(name="faster", environment='STUB_PATH = "fast", STUB_PAUSE = "0.002"'))
+    tables.append(IN_TURN.format(name="slower", environment='STUB_PAUSE = "0.05"'))
     tables.append(IN_TURN.format(name="flag", environment='STUB_FLAG = "1"') + 'requires = "rocm"\n')
+    tables.append(IN_TURN.format(name="diverging", environment='STUB_EXIT = "3"'))
+    tables.append(IN_TURN.format(name="lacking", environment='STUB_EXIT = "69"'))
     study = project.path / "config/studies/toy.toml"
     study.write_text(study.read_text() + CANDIDATES + "".join(tables))
     return project
@@ -88,6 +92,8 @@ def found(project: Project) -> dict[str, Any]:
         ("faster", "KEPT", None),
         ("slower", "REJECTED", "no-gain"),
         ("flag", "NOT RUN", None),
+        ("diverging", "REJECTED", "invalid-output"),
+        ("lacking", "NOT RUN", None),
     ],
 )
 def test_every_candidate_ends_with_its_verdict(once, name, verdict, reason):
@@ -100,7 +106,7 @@ def test_rejected_candidate_keeps_its_figures_and_its_evidence(once):
     """The speed of a candidate with rows that are not finite is told, with their count and the hash of its file."""
     one = found(once)["nan"]
     assert "2/20 (10.00%) steps with NaN rows" in one["sentence"]
-    assert 1.6 < one["measured"]["factor"] < 2.4  # it slept half as long
+    assert one["measured"]["low"] > 1.2  # it slept a tenth as long
     evidence = once.results("record") / one["evidence"]["path"]
     assert sha256_file(evidence) == one["evidence"]["sha256"] == sha256_file(once.results("candidates/nan.json"))
     page = once.results("record/record.md").read_text()
@@ -113,18 +119,26 @@ def test_what_could_not_be_run_says_why(once):
     both = found(once)
     assert both["absent"]["sentence"] == "the trainer says: the stub has no compiler"
     assert "kind rocm" in both["flag"]["sentence"]
+    assert "exit code 69" in both["lacking"]["sentence"]
     assert both["absent"]["measured"] is both["flag"]["measured"] is None
 
 
+def test_run_that_gives_up_at_a_number_that_is_not_finite_is_a_result(once):
+    """By the exit code that the trainer file declares: 3 of 12 iterations, no factor, and the attempts are valid."""
+    one = found(once)["diverging"]
+    assert (one["status"], one["measured"]["nonfinite_steps"], one["measured"]["steps"]) == ("counted", 3, 12)
+    assert one["measured"]["factor"] is None
+
+
 def test_runs_in_turn_are_interleaved_and_paired(once):
-    """Three pairs of four iterations run as base candidate, candidate base, candidate base, with a seed per pair."""
+    """Three pairs of runs are made as base candidate, candidate base, candidate base, with a seed per pair."""
     content = json.loads(once.results("candidates/faster.json").read_text())
     order = [(run["side"], run["seed"]) for run in content["runs"]]
     assert order == [
         ("base", 0), ("candidate", 0), ("candidate", 1), ("base", 1), ("candidate", 2), ("base", 2),
     ]  # fmt: skip
     assert once.trained()[4:10] == [
-        "reference 0 4", "fast 0 4", "fast 1 4", "reference 1 4", "fast 2 4", "reference 2 4",
+        "reference 0 12", "fast 0 12", "fast 1 12", "reference 1 12", "fast 2 12", "reference 2 12",
     ]  # fmt: skip
 
 
@@ -132,9 +146,9 @@ def test_candidates_are_measured_after_the_timed_runs(once):
     """They disturb no block, and the registered order is the realised one."""
     record = json.loads(once.results("record/record.json").read_text())
     realised = record["order"]["realised"]
-    assert [key.split("-")[0] for key in realised] == ["run"] * 4 + ["candidate"] * 8
+    assert [key.split("-")[0] for key in realised] == ["run"] * 4 + ["candidate"] * 10
     assert realised == record["order"]["registered"]
-    assert record["counts"]["planned"] == record["counts"]["counted"] == 12
+    assert record["counts"]["planned"] == record["counts"]["counted"] == 14
 
 
 def test_record_with_candidates_verifies_wherever_it_lies(once, tmp_path):
@@ -166,7 +180,7 @@ def test_table_holds_every_candidate(once):
     """candidates.csv has one row for each, with verdict and figures."""
     with once.results("record/tables/candidates.csv").open(encoding="utf-8") as stream:
         rows = {row["candidate"]: row for row in csv.DictReader(stream)}
-    assert len(rows) == 8
+    assert len(rows) == 10
     assert float(rows["nan"]["nonfinite_steps"]) == 2
     assert float(rows["quick"]["factor"]) == found(once)["quick"]["measured"]["factor"]
     assert rows["absent"]["factor"] == ""

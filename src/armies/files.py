@@ -1,0 +1,38 @@
+"""Writing a result: refused before the work if it cannot be written, complete or not at all after it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from armies.errors import ArmiesError
+
+
+def part_of(path: Path) -> Path:
+    """Where ``path`` is written before it is complete."""
+    return path.with_name(path.name + ".part")
+
+
+def check_writable(path: Path) -> None:
+    """Raise :class:`ArmiesError` now rather than after the measurement if ``path`` cannot be written.
+
+    Asked by writing: permissions alone do not tell of a read-only disk.
+    """
+    if path.is_dir():
+        raise ArmiesError(f"{path} cannot be written: it is a folder, expected a file")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part_of(path).touch()
+        part_of(path).unlink()
+    except FileExistsError:
+        raise ArmiesError(f"{path} cannot be written: {path.parent} is not a folder, expected one") from None
+    except OSError as error:
+        raise ArmiesError(f"{path} cannot be written: {error.strerror}, expected a file in a writable folder") from None
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write strict JSON, complete or not at all."""
+    part_of(path).write_text(json.dumps(content, allow_nan=False, indent=1) + "\n")
+    os.replace(part_of(path), path)

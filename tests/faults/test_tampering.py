@@ -1,0 +1,203 @@
+"""Hands in the results: what was sealed is never silently rebuilt, and only what must costs the device again."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from laboratory import FAST, REFERENCE, Laboratory
+from rows import Row
+
+COMMAND = ("--cores", "2", FAST, REFERENCE)
+ATTEMPT = "attempts/run-fast-seed0/001/history.jsonl"
+
+
+@pytest.fixture
+def made(lab: Laboratory) -> Laboratory:
+    """Both runs are made."""
+    done = lab.snakemake(*COMMAND)
+    assert done.returncode == 0, done.stdout
+    return lab
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def append(path: Path) -> None:
+    with path.open("ab") as stream:
+        stream.write(b"\n")
+
+
+def link(path: Path) -> None:
+    copy = path.with_suffix(".moved")
+    path.rename(copy)
+    path.symlink_to(copy.name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [flip, append, Path.unlink, link], ids=["flipped", "appended", "deleted", "linked"])
+@pytest.mark.parametrize(
+    ("file", "way_on"),
+    [
+        ("runs/fast/seed0/history.jsonl", ["restore", "toy"]),
+        ("runs/fast/seed0/run.json", ["restore", "toy"]),
+        (ATTEMPT, ["discard", "toy", "fast", "0", "--reason", "its file was damaged"]),
+    ],
+)
+def test_sealed_file(made: Laboratory, row: Row, file: str, way_on: list[str], how: Callable[[Path], None]) -> None:
+    """An error before any job names the file and the way on, which leads on."""
+    row.fault, row.how = f"hand in {file.split('/')[0]}/…/{Path(file).name}", f"{how.__name__} one sealed file"
+    path = made.folder.path / file
+    how(path)
+    refused = made.snakemake(*COMMAND)
+    assert refused.returncode != 0
+    assert file in refused.stdout
+    assert f"tachograph {way_on[0]} toy" in refused.stdout
+    assert made.journal().count("fast") == 1
+    assert "Damaged" in made.status()
+    assert made.tachograph(*way_on).returncode == 0
+    done = made.snakemake(*COMMAND)
+    assert done.returncode == 0, done.stdout
+    assert made.journal().count("fast") == (1 if way_on[0] == "restore" else 2)
+    if way_on[0] == "restore":
+        made.check()
+    row.outcome = f"refused by name; tachograph {way_on[0]} leads on"
+
+
+def swap_values(lab: Laboratory) -> None:
+    lab.edit("config/studies/toy.toml", 'STUB_PATH = "fast" }', 'STUB_PATH = "fast", A = "2", B = "1" }')
+
+
+def edit_module(lab: Laboratory) -> None:
+    lab.edit("stub/stub_trainer.py", "0.01 * generator", "0.02 * generator")
+
+
+def edit_documentation(lab: Laboratory) -> None:
+    lab.edit("config/studies/toy.toml", "[design]", "# how many\n[design]")
+
+
+def touch_everything(lab: Laboratory) -> None:
+    later = time.time() + 100
+    for path in lab.path.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            os.utime(path, (later, later))
+
+
+def clone(lab: Laboratory) -> None:
+    shutil.rmtree(lab.path / ".snakemake")
+    touch_everything(lab)
+
+
+def delete_run(lab: Laboratory) -> None:
+    shutil.rmtree(lab.folder.path / "runs/fast")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("change", "before", "fast", "reference"),
+    [
+        (touch_everything, "", 1, 1),
+        (clone, "", 1, 1),
+        (edit_documentation, "", 1, 1),
+        (swap_values, 'A = "1", B = "2"', 2, 1),
+        (edit_module, "", 2, 2),
+    ],
+    ids=["touched", "cloned", "comment", "swapped", "module"],
+)
+def test_what_costs_device_time(
+    lab: Laboratory, row: Row, change: Callable[[Laboratory], None], before: str, fast: int, reference: int
+) -> None:
+    """Only what determines a run makes it again, and that always."""
+    row.fault = change.__name__.replace("_", " ")
+    row.how = "between two calls of snakemake; an exploratory study"
+    if before:
+        lab.edit("config/studies/toy.toml", 'STUB_PATH = "fast" }', f'STUB_PATH = "fast", {before} }}')
+    assert lab.snakemake(*COMMAND).returncode == 0
+    if before:
+        lab.edit("config/studies/toy.toml", before, "")
+        lab.edit("config/studies/toy.toml", 'STUB_PATH = "fast",  }', 'STUB_PATH = "fast" }')
+    change(lab)
+    lab.goes_on()
+    assert (lab.journal().count("fast"), lab.journal().count("reference")) == (fast, reference)
+    row.outcome = f"device used for {fast + reference - 2} runs more"
+
+
+@pytest.mark.slow
+def test_deleted_run(made: Laboratory, row: Row) -> None:
+    """The folder of a run is gone: told by name, restored from the sealed attempt, nothing trained."""
+    row.fault, row.how = "deleted run", "rm -r of the published run"
+    delete_run(made)
+    refused = made.snakemake(*COMMAND)
+    assert refused.returncode != 0
+    assert "runs/fast/seed0" in refused.stdout
+    assert made.tachograph("restore", "toy").returncode == 0
+    made.goes_on()
+    assert made.journal().count("fast") == 1
+    row.outcome = "refused by name; tachograph restore leads on"
+
+
+@pytest.mark.slow
+def test_torn_ledger_line(made: Laboratory, row: Row) -> None:
+    """The half line that a power cut leaves is no event, and the next line takes its place."""
+    row.fault, row.how = "power cut in the middle of a ledger line", "half a line at the end of the ledger"
+    whole = made.folder.ledger.read_bytes()
+    with made.folder.ledger.open("ab") as ledger:
+        ledger.write(b'{"at":"2026-11-30T00:0')
+    made.goes_on()
+    assert made.tachograph("discard", "toy", "fast", "0", "--reason", "a trial").returncode == 0
+    assert made.folder.ledger.read_bytes().startswith(whole + b'{"at":"')
+    assert made.ledger("discarded")
+    made.goes_on()
+    row.outcome = "it is no event; the study goes on"
+
+
+@pytest.mark.slow
+def test_read_only_results(made: Laboratory, row: Row) -> None:
+    """Results that may not be written are refused with a sentence, and nothing in them changes."""
+    row.fault, row.how = "read-only results", "chmod -R a-w as a user without capabilities"
+    user = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--"] if os.getuid() == 0 else []
+    made.edit("config/studies/toy.toml", 'STUB_PATH = "fast" }', 'STUB_PATH = "fast", A = "2" }')
+    before = {path: path.read_bytes() for path in made.folder.path.rglob("*") if path.is_file()}
+    for path in [made.folder.path, *made.folder.path.rglob("*")]:
+        path.chmod(path.stat().st_mode & ~0o222)
+    done = made.run_as(user, *COMMAND)
+    for path in [made.folder.path, *made.folder.path.rglob("*")]:
+        path.chmod(path.stat().st_mode | 0o200)
+    if done.returncode == 0:
+        pytest.skip("this user can write everywhere")
+    assert "Permission denied" in done.stdout
+    assert all(path.read_bytes() == content for path, content in before.items())
+    made.goes_on()
+    row.outcome = "refused; with permission the study goes on"
+
+
+@pytest.mark.slow
+def test_clock_step(lab: Laboratory, row: Row) -> None:
+    """The clock is set back by an hour within a run: durations are those of the monotonic clock, and it is told."""
+    row.fault, row.how = "clock set back by an hour", "the trainer's time.time() from its third iteration on"
+    lab.plant("fast", "clock -3600")
+    assert lab.ended(lab.start("--cores", "2", FAST)) == 0, lab.told()
+    lab.goes_on()
+    facts = (lab.folder.path / "runs/fast/seed0/run.json").read_text()
+    assert "clock" in facts
+    assert lab.statuses() == ["finished"]
+    row.outcome = "the run counts, the step is told"
+
+
+def test_link_among_the_results(lab: Laboratory, row: Row) -> None:
+    """A trainer that leaves a link: it could point anywhere, so the attempt does not count and nothing follows it."""
+    row.fault, row.how = "link among the results", "the trainer leaves a symbolic link to /etc"
+    lab.plant("fast", "link")
+    assert lab.ended(lab.start("--cores", "2", FAST)) != 0
+    assert not (lab.path / FAST).exists()
+    assert "symbolic link" in lab.status()
+    lab.goes_on()
+    assert lab.statuses()[-1] == "finished"
+    row.outcome = f"attempt 1 {lab.statuses()[0]}, attempt 2 counts"

@@ -1,0 +1,130 @@
+"""What the trainer file says about a history, as the gates of a planned run see it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tachograph_study import lay_out, opened
+
+from tachograph.errors import TachographError
+from tachograph.evidence.history import read_history
+from tachograph.evidence.throughput import whole_run
+from tachograph.execution.judging import Judgement, history_spec, judge
+from tachograph.models.trainer import HistoryFile, Trainer
+from tachograph.study.planning import PlannedRun
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> tuple[PlannedRun, Trainer]:
+    root = tmp_path_factory.mktemp("study")
+    lay_out(root)
+    study = opened(root)
+    return next(run for run in study.planned if run.role == "run"), study.trainer
+
+
+BASE: dict[str, Any] = {
+    "file": "history.jsonl",
+    "iteration": "it",
+    "work": {"column": "steps", "unit": "steps"},
+    "iteration_seconds": "d",
+    "stage": {"name": "stage", "column": "d"},
+}
+
+
+def judged(
+    one: tuple[PlannedRun, Trainer], folder: Path, rows: list[dict[str, Any]], policy: str | None, **keys: Any
+) -> Judgement:
+    """Judge a history of these rows; ``keys`` are added to ``[history]`` of the trainer file."""
+    planned, trainer = one
+    path = folder / "history.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    described = trainer.model_copy(update={"history": HistoryFile.model_validate({**BASE, **keys})})
+    return judge(
+        replace(planned, amount=len({row["it"] for row in rows}), cache=policy), described, path, "finished", None
+    )
+
+
+ROWS = [{"it": i, "d": 1.0, "steps": 100, "kept": 5, "kernels": "warm"} for i in (1, 2, 3)]
+RESUMED = [*ROWS, {**ROWS[2]}]
+
+
+@pytest.mark.parametrize(
+    ("rows", "policy", "keys", "gate"),
+    [
+        (ROWS, None, {}, None),
+        (ROWS, "warm", {"cache": "kernels"}, None),
+        (ROWS, "cold", {"cache": "kernels"}, "cache"),
+        (ROWS, "cold", {}, "cache"),
+        (ROWS, None, {"first_iteration": 1}, None),
+        (ROWS, None, {"first_iteration": 0}, "iterations"),
+        (ROWS, None, {"zero_work": ["kept"], "zero_work_floor": 4}, None),
+        (ROWS, None, {"zero_work": ["kept"], "zero_work_floor": 5}, "zero work"),
+        (RESUMED, None, {}, "resume"),
+        (RESUMED, None, {"resume": True}, None),
+    ],
+)
+def test_gates_follow_the_registration(
+    one: tuple[PlannedRun, Trainer],
+    tmp_path: Path,
+    rows: list[dict[str, Any]],
+    policy: str | None,
+    keys: dict[str, Any],
+    gate: str | None,
+) -> None:
+    """Cache (I27), first iteration, floor of zero work and resume (I3) are judged as they are registered."""
+    found = judged(one, tmp_path, rows, policy, **keys)
+    assert [check["name"] for check in found.checks if not check["ok"]] == ([] if gate is None else [gate])
+    assert (found.validity == "valid") is (gate is None)
+    assert found.ingest["rows"] == len(rows)
+
+
+def test_cumulative_seconds_of_sessions(tmp_path: Path) -> None:
+    """D16: steps over the whole training, seconds since the session began, a resume: 100 steps/s, not 300."""
+    path = tmp_path / "history.jsonl"
+    path.write_text(
+        "".join(f'{{"it":{i},"steps":{s},"d":{d}}}\n' for i, s, d in [(1, 1000, 10), (2, 2000, 20), (3, 3000, 10)])
+    )
+    described = HistoryFile.model_validate(
+        {**BASE, "cumulative_seconds": True, "work": {"column": "steps", "unit": "steps", "cumulative": True}}
+    )
+    assert whole_run(read_history(path, history_spec(described)), "iteration").value == pytest.approx(100.0)
+
+
+def test_log_in_milliseconds(tmp_path: Path) -> None:
+    """A trainer that only prints: named groups are the columns, milliseconds are scaled, the work is constant."""
+    path = tmp_path / "log"
+    path.write_text("hello\niter 0: loss 3.0, time 500.0ms\niter 1: loss 2.5, time 250.0ms\nsaved\n")
+    described = HistoryFile.model_validate(
+        {
+            **BASE,
+            "format": "log",
+            "patterns": [r"^iter (?P<it>\d+): loss (?P<loss>\S+), time (?P<d>\S+)ms"],
+            "seconds_scale": 0.001,
+            "work": {"constant": 300, "unit": "tokens"},
+            "metrics": ["loss"],
+        }
+    )
+    history = read_history(path, history_spec(described))
+    assert whole_run(history, "iteration").value == pytest.approx(600 / 0.75)
+    assert list(history.curve("loss")) == [3.0, 2.5]
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"format": "log"}, "expected some for a log"),
+        ({"patterns": ["(?P<it>x)"]}, "expected some for a log"),
+        ({"format": "log", "patterns": ["("]}, "no regular expression"),
+        ({"format": "log", "patterns": ["iter"]}, "named group"),
+        ({"work": {"unit": "steps"}}, "expected one"),
+        ({"work": {"unit": "steps", "constant": 1, "cumulative": True}}, "expected one"),
+    ],
+)
+def test_history_that_cannot_be_read_so_is_refused(keys: dict[str, Any], words: str) -> None:
+    """What contradicts itself in the trainer file is refused before anything runs."""
+    with pytest.raises((ValueError, TachographError), match=words):
+        HistoryFile.model_validate({**BASE, **keys})

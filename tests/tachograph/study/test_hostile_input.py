@@ -1,0 +1,136 @@
+"""Names, files and words that somebody has made up to do harm: refused by a sentence, or shown harmlessly."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from study_project import STUDY, TRAINER
+from tachograph.cli import main
+from tachograph.errors import TachographError
+from tachograph.evidence import lines
+from tachograph.evidence.history import Counter, HistorySpec, read_history
+from tachograph.files import parse_json, read_json
+from tachograph.models import Study, Trainer
+from tachograph.study import ledger as ledgers
+from tachograph.study.integrity import refuse_links
+from tachograph.study.layout import StudyFolder
+from tachograph.study.ledger import Ledger
+from tachograph.study.loading import read_toml, validate
+from tachograph.study.opening import study_folder
+from tachograph.study.state import read_state
+from tachograph.study.status import status_page
+
+BAD_NAMES = ["toy\n", "../toy", "toy/..", "", ".", "-n", "a b", "tøy", "a" * 65, "$(touch x)", "{workflow}", "toy\x00"]
+SPEC = HistorySpec(
+    work=Counter(column="w"), work_unit="w", durations={"iteration": Counter(column="d")}, iteration="it"
+)
+
+
+@pytest.mark.parametrize("name", BAD_NAMES)
+def test_name_of_a_study_is_matched_in_full(name: str) -> None:
+    """A line end, a path, an option or a format string is no name, wherever one is taken."""
+    with pytest.raises(TachographError, match="expected the name of a study"):
+        study_folder(name)
+
+
+@pytest.mark.parametrize("command", [["status"], ["restore"], ["prune"], ["discard"]])
+def test_commands_stay_below_results(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """A study's name cannot lead out of results/."""
+    more = ["arm", "0", "--reason", "x"] if command == ["discard"] else []
+    assert main([*command, "../elsewhere", *more]) == 2
+    assert "expected the name of a study" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", BAD_NAMES)
+def test_ids_in_files_are_matched_in_full(name: str) -> None:
+    """Names of studies and arms in the files that a person writes."""
+    study = tomllib.loads(STUDY)
+    validate(Study, study, "x.toml")
+    with pytest.raises(TachographError, match=r"x\.toml: name: "):
+        validate(Study, {**study, "name": name}, "x.toml")
+    with pytest.raises(TachographError, match=r"x\.toml: arms\."):
+        validate(Study, {**study, "arms": {**study["arms"], name: {"title": "t"}}}, "x.toml")
+
+
+@pytest.mark.parametrize("path", ["../history.jsonl", "/etc/passwd", "a/../../b", "a//b", ".hidden", "a\nb", ""])
+def test_history_stays_in_its_attempt(path: str) -> None:
+    """The history of a trainer is a plain path below its folder."""
+    trainer = tomllib.loads(TRAINER)
+    validate(Trainer, trainer, "t.toml")
+    with pytest.raises(TachographError, match=r"t\.toml: history\.file: "):
+        validate(Trainer, {**trainer, "history": {**trainer["history"], "file": path}}, "t.toml")
+
+
+def test_link_anywhere_in_the_results_is_refused(tmp_path: Path) -> None:
+    """Snakemake would write behind it; a link inside of an attempt is what a trainer left, and followed by nobody."""
+    folder = StudyFolder(tmp_path / "toy")
+    inside = folder.attempts / "run-fast-seed0/001"
+    inside.mkdir(parents=True)
+    (inside / "latest").symlink_to("/etc")
+    refuse_links(folder)
+    for place in ("runs", "attempts/run-fast-seed1", "attempts/run-fast-seed0/002"):
+        link = folder.path / place
+        link.symlink_to(tmp_path)
+        with pytest.raises(TachographError, match=f"{place}: found a symbolic link"):
+            refuse_links(folder)
+        link.unlink()
+    whole = StudyFolder(tmp_path / "linked")
+    whole.path.symlink_to(folder.path)
+    with pytest.raises(TachographError, match="linked: found a symbolic link"):
+        refuse_links(whole)
+
+
+def test_deeply_nested_files_are_refused(tmp_path: Path) -> None:
+    """A sentence and no traceback, for JSON and for TOML."""
+    deep = "[" * 100_000
+    (tmp_path / "deep.json").write_text(deep)
+    with pytest.raises(TachographError, match="nested too deeply"):
+        read_json(tmp_path / "deep.json")
+    (tmp_path / "deep.toml").write_text(f"x = {deep}")
+    with pytest.raises(TachographError, match=r"deep\.toml: cannot be read as TOML"):
+        read_toml(tmp_path / "deep.toml")
+
+
+def test_duplicate_keys_are_refused(tmp_path: Path) -> None:
+    """The last one does not silently win."""
+    with pytest.raises(ValueError, match="'a' stands twice"):
+        parse_json('{"a": 1, "a": 2}')
+    (tmp_path / "twice.toml").write_text("a = 1\na = 2\n")
+    with pytest.raises(TachographError, match=r"twice\.toml"):
+        read_toml(tmp_path / "twice.toml")
+    path = tmp_path / "history.jsonl"
+    path.write_text('{"it": 1, "w": 1, "d": 1, "d": 2}\n{"it": 2, "w": 1, "d": 1}\n')
+    with pytest.raises(TachographError, match="line 1"):
+        read_history(path, SPEC)
+
+
+def test_oversized_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each reader has a bound: history and its lines, ledger, study file."""
+    path = tmp_path / "history.jsonl"
+    path.write_text(json.dumps({"it": 1, "w": 1, "d": 1, "x": "y" * lines.MAX_LINE}) + "\n")
+    with pytest.raises(TachographError, match="line 1: longer than"):
+        read_history(path, SPEC)
+    path.write_text('{"it": 1, "w": 1, "d": 1}\n' * 100)
+    monkeypatch.setattr(lines, "MAX_BYTES", 1000)
+    with pytest.raises(TachographError, match="larger than 1000 bytes"):
+        read_history(path, SPEC)
+    ledger = Ledger(tmp_path / "ledger.jsonl")
+    ledger.append("x", text="y" * 1000)
+    monkeypatch.setattr(ledgers, "MAX_BYTES", 1000)
+    with pytest.raises(TachographError, match="at most 1000"):
+        ledger.read()
+    with (tmp_path / "large.toml").open("wb") as stream:
+        stream.truncate(2 << 20)
+    with pytest.raises(TachographError, match="larger than"):
+        read_toml(tmp_path / "large.toml")
+
+
+def test_status_page_shows_words_and_no_markup(tmp_path: Path) -> None:
+    """A title with tags, links and pipes is text in status.md."""
+    folder = StudyFolder(tmp_path / "toy")
+    page = status_page("<img src=x onerror=alert(1)> [x](javascript:y) | `z`", folder, [], read_state(folder))
+    assert page.startswith(r"# \<img src=x onerror=alert(1)\> \[x\](javascript:y) \| \`z\`")
