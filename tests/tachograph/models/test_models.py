@@ -89,12 +89,11 @@ def test_linear_and_quadratic_drift_cancel_over_four_blocks():
 
 
 def test_records_of_both_kinds_describe_what_they_share_alike():
-    """Sections and definitions of the same name are the same in both schemas, but for what makes the kind."""
-    throughput, machine = (
-        json.loads((SCHEMAS / f"{kind}.schema.json").read_text()) for kind in ("record", "machine-record")
-    )
+    """After an edit of record.schema.json, workflow/scripts/write_schemas.py must be run."""
+    throughput = json.loads((SCHEMAS / "record.schema.json").read_text())
+    machine = json.loads((SCHEMAS / "machine-record.schema.json").read_text())
     own = {"schema", "registration", "preflight"}
     for part in ("properties", "$defs"):
         both = throughput[part].keys() & machine[part].keys() - own
-        assert both
+        assert len(both) > 5
         assert {name: machine[part][name] for name in both} == {name: throughput[part][name] for name in both}
