@@ -15,7 +15,7 @@ from tachograph.machine.verdict import Verdict
 KINDS = {
     "correctness": ("Right", "gave results that rounding explains"),
     "repeatability": ("Repeats", "gave the same bytes each time"),
-    "throughput": ("Fast", "gave a rate that can be true and was steady"),
+    "throughput": ("Fast", "gave a rate that can be true"),
     "soak": ("Lasts", "stayed finite and learned"),
 }
 QUANTITIES = {
@@ -55,9 +55,12 @@ def _any(measured: Sequence[MeasuredCell], kind: str) -> bool:
 def _kind(kind: str, measured: Sequence[MeasuredCell]) -> str:
     word, claim = KINDS[kind]
     passed = sum(one.verdict is Verdict.PASS for one in measured)
-    warning = [one for one in measured if one.verdict is Verdict.WARN and one.outcome == DONE]
-    warned = [f"{one.cell.name}: {'; '.join(one.reasons)}" for one in warning]
-    also = f"; {len(warned)} more with a warning ({'; '.join(warned)})" if warned else ""
+    reasons: dict[str, list[str]] = {}
+    for one in measured:
+        if one.verdict is Verdict.WARN and one.outcome == DONE:
+            reasons.setdefault("; ".join(one.reasons), []).append(one.cell.name)
+    warned = [f"{reason} ({', '.join(names)})" for reason, names in reasons.items()]
+    also = f"; {sum(map(len, reasons.values()))} more with a warning: {'; '.join(warned)}" if warned else ""
     return f"{word}: {passed} of {len(measured)} {kind} cells {claim}{also}."
 
 
@@ -145,6 +148,8 @@ def not_measured(measured: Sequence[MeasuredCell], sections: Mapping[str, Any]) 
             say(f"whether “{row['fault']}” would be caught", "it was not planted")
     for name, words in QUANTITIES.items():
         known = [one.record["host"].get(name) for one in done if one.record]
+        if name == "cpu_clock_mhz" and len({value for one in known if one for value in one.values()}) == 1:
+            say(words, "the system showed the same number at all times, as virtual machines do")
         if not any(known):
             reasons = [one.record["host"]["unknown"].get(name) for one in done if one.record]
             say(words, next((reason for reason in reasons if reason), "no cell sampled it"))

@@ -141,7 +141,8 @@ def _training(tables: Record) -> list[str]:
     ]
     return [
         "Training steps of the board network (forward, backward, Adam), best of several blocks and therefore ≥. "
-        "Forward and backward alone are timed with a synchronisation at each end.",
+        "Forward and backward alone are timed in steps of their own, with a synchronisation at each end: on a busy host "
+        "they need not fit the best block.",
         table(headers, rows, right=range(1, 11)),
         *([f"Accelerator over processor, samples/s: {'; '.join(ratios)}."] if ratios else []),
         figure("training", "Samples per second over batch"),
@@ -207,7 +208,7 @@ def right_for(record: Record) -> str:
     if section["ok"] is None:
         return "No cell asks for it."
     if not against:
-        return "Every operation that was asked repeats, and is right: results of this machine may be a reference."
+        return "Every operation that was asked repeats, and is right: its results on this machine may be a reference."
     lines = [f"- {code(check['arm'])}: **{check['verdict']}**: {text(check['detail'])}" for check in against]
     return "Nothing may be compared with a result of this machine that uses these:\n\n" + "\n".join(lines)
 
