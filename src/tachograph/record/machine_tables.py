@@ -141,8 +141,8 @@ def _training(tables: Record) -> list[str]:
     ]
     return [
         "Training steps of the board network (forward, backward, Adam), best of several blocks and therefore ≥. "
-        "Forward and backward alone are timed in steps of their own, with a synchronisation at each end: on a busy host "
-        "they need not fit the best block.",
+        "Forward and backward alone are timed in steps of their own, with a synchronisation at each end: on a busy "
+        "host they need not fit the best block.",
         table(headers, rows, right=range(1, 11)),
         *([f"Accelerator over processor, samples/s: {'; '.join(ratios)}."] if ratios else []),
         figure("training", "Samples per second over batch"),
