@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -140,7 +141,14 @@ def test_tampering_with_a_cell_is_found(project):
 def test_a_kill_costs_one_cell(project):
     """SIGKILL to the workflow in the middle of a sweep: what was measured is kept, the rest is made, nothing twice."""
     folder = lay_out(project, SLOW)
-    process = project.start("-c1", RECORD)
+    process = subprocess.Popen(
+        project.command("-c1", RECORD),
+        cwd=project.path,
+        env=project.environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
     log, end = project.path / "measured.log", time.monotonic() + 60
     while not log.exists() or "cell-slow-torch-seed0" not in log.read_text():
         assert time.monotonic() < end
