@@ -40,7 +40,7 @@ def _row(name: str, fault: Fault, cells: Sequence[MeasuredCell]) -> dict[str, An
         "caught": len(found),
         "must": fault.caught,
         "verdict": str(verdict),
-        "by": [" ".join(one.reasons)[:200] for one in found],
+        "by": ["; ".join(one.reasons)[:200] for one in found],
         "missed": [f"{one.cell.name}: {one.outcome}, {one.verdict}" for one in cells if one not in found],
     }
 
