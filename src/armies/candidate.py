@@ -33,6 +33,10 @@ class Setting:
     exact: MoveNetwork
     generator: torch.Generator
 
+    @property
+    def dtype(self) -> str:
+        return str(self.network.dtype).removeprefix("torch.")
+
 
 @dataclass(frozen=True)
 class Candidate:

@@ -21,7 +21,7 @@ from armies.policy import forward, is_legal
 def with_attention(name: str, setting: Setting) -> Candidate:
     """``attention-BACKEND``: the path's forward pass with another attention backend."""
     same = _same(name, setting)
-    return replace(same, changed=eager(setting.network, setting.path, name.removeprefix("attention-")))
+    return replace(same, changed=eager(setting.network, by_torch(setting.path), name.removeprefix("attention-")))
 
 
 def with_more_games(name: str, setting: Setting) -> Candidate:
@@ -34,7 +34,9 @@ def with_compilation(name: str, setting: Setting) -> Candidate:
     """``compile`` and its variants."""
     same = _same(name, setting)
     path, network = setting.path, setting.network
-    attention = name.removeprefix("compile-") if name.removeprefix("compile-") in BACKENDS else path.attention
+    attention = path.attention
+    if name.removeprefix("compile-") in BACKENDS:
+        path, attention = by_torch(path), name.removeprefix("compile-")
     options: dict[str, Any] = {"split_reductions": False} if name == "compile-no-split" else {}
     number = same.dtype
     if name == "compile-fp32":
@@ -52,11 +54,16 @@ def with_compilation(name: str, setting: Setting) -> Candidate:
     return replace(same, changed=changed, dtype=number, prepare=prepare, compiles=True)
 
 
+def by_torch(path: CollectPath) -> CollectPath:
+    """The path with torch's attention, in one of its backends, where it had its own."""
+    return replace(path, steps=path.steps - {"products"})
+
+
 def _same(name: str, setting: Setting) -> Candidate:
     """The forward pass of the path against itself, to be changed."""
     path = setting.path
     base = eager(setting.network, path, path.attention)
-    exact = eager(setting.exact, path, "math")
+    exact = eager(setting.exact, by_torch(path), "math")
 
     def comparable(batches: list[Batch], function: Function) -> dict[str, Tensor]:
         outputs = function(batches)
@@ -72,7 +79,7 @@ def _same(name: str, setting: Setting) -> Candidate:
         bad_rows=lambda batch, output: rows_not_finite(path, batch, output),
         comparable=comparable,
         exact=lambda batches: comparable(batches, exact),
-        dtype=str(setting.network.dtype).removeprefix("torch."),
+        dtype=setting.dtype,
     )
 
 

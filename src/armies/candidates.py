@@ -34,7 +34,8 @@ def make_candidate(name: str, setting: Setting) -> Candidate:
     if name not in CANDIDATES:
         raise ArmiesError(f"candidate is {name!r}, expected one of {', '.join(CANDIDATES)}")
     path = setting.path
-    if name == f"attention-{path.attention}" or (name in DRAWN and path.legal):
+    own = path.product_attention(setting.network.positions.device.type, setting.dtype)
+    if (name == f"attention-{path.attention}" and not own) or (name in DRAWN and path.legal):
         raise ArmiesError(f"candidate {name} is what path {path.name} does already, expected another path")
     if name in ATTENTION:
         return with_attention(name, setting)

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from armies import trial
+from armies.attention import attention_that_runs
 from armies.candidate import Setting
 from armies.candidate_drawing import gumbel_argmax
 from armies.candidate_forward import guarded, join, replicated, rows_not_finite, take, zeroed
@@ -112,6 +113,18 @@ def test_illegal_moves_may_be_minus_infinity():
     assert not rows_not_finite(setting.path, batch, output).any()
 
 
+def test_attention_of_a_path_with_its_own_is_that_of_the_backend():
+    """The fast path has attention of its own on a CPU: its candidates really use torch's, and compute the same."""
+    setting, batches = setting_of("fast")
+    candidate = make_candidate("attention-flash", setting)
+    with torch.no_grad():
+        assert attention_that_runs("flash", lambda: candidate.base(batches)) == "products"
+        assert attention_that_runs("flash", lambda: candidate.changed(batches)) == "flash"
+        ours, theirs = (candidate.comparable(batches, way) for way in (candidate.base, candidate.changed))
+    for name in ours:
+        torch.testing.assert_close(ours[name], theirs[name], rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("path", ["reference", "fast"])
 def test_joined_batches_give_the_rows_of_each(path):
     """Two batches in one call give what two calls give, so that larger batches are compared at equal work."""
@@ -167,7 +180,8 @@ def test_missing_compiler_makes_compilation_unavailable(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "path", "words"),
     [
-        ("attention-flash", "fast", "does already"),
+        ("attention-flash", "flash", "does already"),
+        ("attention-math", "reference", "does already"),
         ("gumbel", "fast", "does already"),
         ("faster", "fast", "expected one of"),
         ("compile", "plain", "has no candidates"),

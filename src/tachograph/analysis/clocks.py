@@ -74,8 +74,11 @@ def _cycles(factors: list[Row], runs: dict[str, list[Row]], reference: str, arm:
     """The headline factor in time and in clock cycles, with a sentence where they disagree; None without clocks."""
     in_time = next((one["factor"] for one in factors if one["headline"] and one["numerator"] == arm), None)
     pair = [runs[reference], runs[arm]]
-    if in_time is None or not all(pair) or not all(_clock(run) for found in pair for run in found):
+    sampled = [_clock(run) for found in pair for run in found]
+    if in_time is None or not all(pair) or not all(sampled):
         return None
+    if min(one["min"] for one in sampled) == max(one["max"] for one in sampled):
+        return None  # a virtual machine shows the nominal clock, which is no measurement
     ours, theirs = ([_per_cycle(run) for run in found] for found in pair)
     in_cycles = factor_of_runs(ours, theirs).factor
     return {"arm": arm, "time": in_time, "cycles": in_cycles, "sentence": cycle_check(in_time, in_cycles)}

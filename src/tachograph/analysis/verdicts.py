@@ -11,7 +11,15 @@ import numpy as np
 from tachograph.analysis.curves import curve_of
 from tachograph.analysis.refusal import comparison_refused
 from tachograph.analysis.sealed import SealedStudy
-from tachograph.evidence.curves import CurveError, Curves, align, default_windows, identical, repeatability
+from tachograph.evidence.curves import (
+    CurveError,
+    Curves,
+    align,
+    default_windows,
+    identical,
+    repeatability,
+    seed_correlation,
+)
 from tachograph.evidence.decision import Prediction, curve_verdict, judge_prediction
 from tachograph.evidence.difference import Difference, difference_test
 from tachograph.evidence.equivalence import Equivalence, equivalence_test
@@ -76,6 +84,7 @@ def judge_lines(sealed: SealedStudy, lines: Curves, rng: np.random.Generator) ->
         "reference_runs": lines.k,
         "runs": lines.m,
         "paired": lines.paired,
+        "seed_correlation": seed_correlation(lines),
         "difference": _difference(difference),
         "equivalence": _equivalence(equivalence),
     }

@@ -123,6 +123,19 @@ def identical(curves: Curves) -> bool:
     return curves.paired and curves.reference.tobytes() == curves.fast.tobytes()
 
 
+def seed_correlation(curves: Curves) -> dict[str, float | None]:
+    """Correlation over seeds of the run means of both arms, by metric; None below three pairs or without spread.
+
+    Relabelling paired runs is conservative where it is positive, and pairing gains where it is large.
+    """
+    found: dict[str, float | None] = {}
+    for row, metric in enumerate(curves.metrics):
+        means = [np.nanmean(arm[:, row], axis=1) for arm in (curves.reference, curves.fast)]
+        usable = curves.paired and curves.k >= 3 and all(np.ptp(values) > 0 for values in means)
+        found[metric] = float(np.corrcoef(*means)[0, 1]) if usable else None
+    return found
+
+
 def default_windows(iteration: NDArray[np.int64]) -> list[Window]:
     """Early, mid and late thirds; fewer windows where there are fewer than three iterations."""
     names = ("early", "mid", "late")

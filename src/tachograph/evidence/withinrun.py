@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, sqrt
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,33 +66,3 @@ def autocorrelation_time(y: Floats) -> float:
     pairs = correlation[: n // 2 * 2].reshape(-1, 2).sum(axis=1)
     positive = pairs[: int(np.argmax(pairs <= 0))] if (pairs <= 0).any() else pairs
     return max(1.0, 2 * float(np.minimum.accumulate(positive).sum()) - 1)
-
-
-@dataclass(frozen=True)
-class VarianceSplit:
-    """Relative variances: ``within`` of a run's mean, ``between`` runs beyond it (T₂², cut off at 0).
-
-    ``iterations`` per run that spend a given device time best, None where runs do not differ.
-    """
-
-    within: float
-    between: float
-    iterations: int | None
-
-
-def split_variance(runs: Sequence[Floats], cost_of_start: float, cost_of_iteration: float) -> VarianceSplit:
-    """Where the noise of a study comes from (Kalibera and Jones 2013, with the corrected T₂²).
-
-    ``runs``: seconds per unit of work of the retained iterations of each run. T₁² = mean variance of single
-    iterations times their autocorrelation time, S₁²/r₁ that of a run's mean; T₂² = S₂² - S₁²/r₁;
-    r₁ = ⌈√(start/iteration · T₁²/T₂²)⌉. Raises ValueError for fewer than two runs.
-    """
-    if len(runs) < 2:
-        raise ValueError(f"the variance between runs needs two of them, found {len(runs)}")
-    scaled = [run / run.mean() for run in runs]
-    single = float(np.mean([run.var(ddof=1) * autocorrelation_time(run) for run in scaled]))
-    within = float(np.mean([run.var(ddof=1) * autocorrelation_time(run) / len(run) for run in scaled]))
-    means = np.log([run.mean() for run in runs])
-    between = max(0.0, float(means.var(ddof=1)) - within)
-    best = ceil(sqrt(cost_of_start / cost_of_iteration * single / between)) if between > 0 else None
-    return VarianceSplit(within, between, best)

@@ -70,5 +70,11 @@ def _margin(axes: Any, metric: dict[str, Any], references: list[dict[str, Any]])
     )
     margin = metric["margin"]["value"]
     axes.fill_between(
-        common, mean - margin, mean + margin, color="#f0e442", alpha=0.35, linewidth=0, label="registered margin"
+        common,
+        mean - margin,
+        mean + margin,
+        color="#f0e442",
+        alpha=0.35,
+        linewidth=0,
+        label="registered margin about the reference mean",
     )

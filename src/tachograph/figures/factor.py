@@ -21,6 +21,7 @@ def draw_factor(analysis: dict[str, Any]) -> Drawing:
         _prediction(axes, analysis["prediction"], factors)
         axes.axvline(1.0, color="black", linewidth=0.8)
         cut_off = False
+        confidence = next((one["confidence"] for one in factors), 0.95)
         for place, one in enumerate(factors):
             look = looks(analysis)[one["numerator"]]
             for pair in one["pairs"]:
@@ -39,7 +40,8 @@ def draw_factor(analysis: dict[str, Any]) -> Drawing:
                 f"{one['factor']:.2f}", (one["factor"], place), textcoords="offset points", xytext=(0, 7),
                 ha="center", fontsize=8, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
             )  # fmt: skip
-        axes.set_yticks(range(len(factors)), [_name(one) for one in factors], fontsize=8)
+        steady = analysis["steadiness"]["headline"]
+        axes.set_yticks(range(len(factors)), [_name(one, steady) for one in factors], fontsize=8)
         axes.invert_yaxis()
         axes.margins(y=0.12)
         axes.grid(axis="y", visible=False)
@@ -48,7 +50,7 @@ def draw_factor(analysis: dict[str, Any]) -> Drawing:
         axes.xaxis.set_minor_locator(LogLocator(base=2, subs=(1.25, 1.5, 1.75)))
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.set_xlabel(
-            "times the reference (thin ticks: single blocks;\nline: 95 % interval"
+            f"times the reference (thin ticks: single blocks;\nline: {100 * confidence:.3g} % interval"
             + (", arrow: it goes on)" if cut_off else ")")
         )
         axes.set_title(title(analysis, "Speed-up factors"), loc="left")
@@ -57,8 +59,8 @@ def draw_factor(analysis: dict[str, Any]) -> Drawing:
     return Drawing(figure)
 
 
-def _name(one: dict[str, Any]) -> str:
-    star = " (headline)" if one["headline"] else ""
+def _name(one: dict[str, Any], steady: bool) -> str:
+    star = " (headline)" if one["headline"] and steady else ""
     return f"{one['numerator']}: {one['label']}{star}\n{one['window']}"
 
 

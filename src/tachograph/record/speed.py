@@ -206,7 +206,7 @@ def factors(record: Record) -> str:
     headers = ["factor of", "window", "numerator / denominator", "factor", "interval", "blocks", "note"]
     rows = []
     for one in record["factors"]:
-        name = text(one["label"]) + (" (headline)" if one["headline"] else "")
+        name = text(one["label"]) + (" (headline)" if one["headline"] and record["steadiness"]["headline"] else "")
         interval = "none" if one["low"] is None else f"{one['low']:.2f} to {one['high']:.2f}"
         rows.append(
             [

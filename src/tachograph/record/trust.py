@@ -68,6 +68,12 @@ def _verdict(one: dict[str, Any]) -> str:
     d, e = one["difference"], one["equivalence"]
     if "p" in d:
         found.append(f"test D ({text(d['method'])}): p = {d['p']:.3g}, smallest possible p = {d['p_min']:.3g}")
+    known = {metric: value for metric, value in one.get("seed_correlation", {}).items() if value is not None}
+    if known:
+        told = ", ".join(f"{text(metric)} {value:+.2f}" for metric, value in known.items())
+        found.append(f"correlation of the arms over seeds: {told}")
+        if min(known.values()) < 0 and "conservative" in d.get("method", ""):
+            found.append("where it is negative, relabelling is not conservative")
     if "delta_star" in e:
         found.append(f"test E ({text(e['method'])}): δ\\* = {e['delta_star']:.2f} of the registered margins")
     return f"{sentence} {'; '.join(found)}; α = {one['alpha']:g}."

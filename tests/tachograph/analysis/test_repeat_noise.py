@@ -97,3 +97,17 @@ def test_compilation_is_a_one_off_cost(sealed: SealedStudy, row: int) -> None:
     assert cost["one_off_seconds"] == pytest.approx(36.6, abs=0.5)
     found = next(one for one in steadiness(compiled)["runs"] if one["run"] == "run-fast-seed0")
     assert found["retained"] == (7 if row == 0 else 6)
+
+
+def test_hold_out_and_correlation_stand_on_the_page(sealed: SealedStudy) -> None:
+    """From four reference runs on the envelope is judged by its own runs; a negative seed correlation is told."""
+    found = sections(sealed)
+    assert "lie outside of the envelope that the other" not in trust.curves(found)
+    for metric in found["curves"]:
+        for row in metric["rows"]:
+            row["hold_out_failures"] = 2
+    found["curve_verdicts"][0]["seed_correlation"] = {"policy_loss": -0.25}
+    page = trust.curves(found)
+    assert "Reference runs that lie outside of the envelope that the other reference runs draw: policy loss 2" in page
+    assert "policy\\_loss -0.25; where it is negative, relabelling is not conservative" in page
+    assert list(table(found, "curves")["hold_out_failures"]) == [2] * len(table(found, "curves"))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from math import inf
-
 import pytest
 
 from tachograph.evidence.candidates import bad_steps, judge_candidate
-from tachograph.evidence.convergence import convergence_floor, iterations_to_target, non_inferior
+from tachograph.evidence.convergence import convergence_floor
 from tachograph.evidence.interval import paired_log_t
 from tachograph.evidence.verdicts import ParityVerdict, Reason
 
@@ -61,27 +59,3 @@ def test_convergence_floor_golden() -> None:
     assert found.full_sd == pytest.approx(14.781, abs=5e-4)
     with pytest.raises(ValueError, match="three of each"):
         convergence_floor([1, 2], 5)
-
-
-def test_iterations_to_target() -> None:
-    """The first iteration that reaches the target counts; a missed target is infinity."""
-    assert iterations_to_target([1, 2, 3], [0.1, 0.6, 0.9], 0.5, rising=True) == 2
-    assert iterations_to_target([1, 2, 3], [3.0, 2.0, 1.0], 1.0, rising=False) == 3
-    assert iterations_to_target([1, 2, 3], [0.1, 0.2, 0.3], 0.5, rising=True) == inf
-
-
-def test_non_inferiority() -> None:
-    """Equal convergence is non-inferior; twice as slow is not; a missed target is not computable."""
-    reference = [100, 102, 98, 101, 99, 100]
-    equal = non_inferior(reference, [101, 99, 100, 102, 98, 100])
-    assert equal.p is not None
-    assert equal.p < 0.001
-    slow = non_inferior(reference, [2 * x for x in reference])
-    assert slow.p is not None
-    assert slow.p > 0.99
-    quick = non_inferior(reference, [0.7 * x for x in reference])
-    assert quick.p_faster is not None
-    assert quick.p_faster < 0.001
-    assert non_inferior(reference, [100, inf]).p is None
-    assert non_inferior(reference, [100]).p is None
-    assert non_inferior([100, 100], [100, 100]).reason == "no spread between runs"

@@ -19,6 +19,7 @@ from tachograph.evidence.curves import (
     default_windows,
     identical,
     repeatability,
+    seed_correlation,
 )
 from tachograph.evidence.decision import curve_verdict
 from tachograph.evidence.difference import difference_test, p_min_paired, p_min_unpaired
@@ -392,3 +393,14 @@ def test_verdict_of_gates_identity_and_exceptions() -> None:
         found = curve_verdict(False, d, e)  # type: ignore[arg-type]
         assert found.verdict is CurveVerdict.NO_VERDICT
         assert "ZeroDivisionError" in found.sentence
+
+
+def test_seed_correlation_is_that_of_run_means() -> None:
+    """Over five pairs it is scipy's correlation of the runs' means; two pairs, or unpaired runs, show none."""
+    curves = normal_curves(5, 5, paired=True)
+    means = [arm[:, 0].mean(axis=1) for arm in (curves.reference, curves.fast)]
+    assert seed_correlation(curves) == {"metric0": pytest.approx(stats.pearsonr(*means).statistic)}
+    assert seed_correlation(normal_curves(2, 2, paired=True)) == {"metric0": None}
+    assert seed_correlation(normal_curves(5, 5)) == {"metric0": None}
+    level = Curves(("kept",), np.arange(1, 3), np.ones((4, 1, 2)), np.ones((4, 1, 2)), True)
+    assert seed_correlation(level) == {"kept": None}

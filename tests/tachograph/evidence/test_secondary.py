@@ -11,7 +11,7 @@ from tachograph.evidence.cost import break_even, one_off
 from tachograph.evidence.drift import drift_model
 from tachograph.evidence.placebo import judge_placebo
 from tachograph.evidence.randomness import generator
-from tachograph.evidence.withinrun import autocorrelation_time, split_variance, within_run
+from tachograph.evidence.withinrun import autocorrelation_time, within_run
 
 RNG = generator("0" * 64, "within")
 
@@ -56,20 +56,6 @@ def test_within_run_block_covers_the_period() -> None:
     assert found is not None
     assert found.block == 10
     assert found.half_width == 0.0
-
-
-def test_variance_split_of_known_parts() -> None:
-    """Runs of 3 % spread with 2 % iteration noise give both parts back, and the best length of a run."""
-    rng = np.random.default_rng(2)
-    runs = [np.exp(0.03 * rng.normal() + 0.02 * rng.normal(size=50)) for _ in range(300)]
-    found = split_variance(runs, cost_of_start=100.0, cost_of_iteration=1.0)
-    assert found.between == pytest.approx(0.03**2, rel=0.2)
-    assert found.within == pytest.approx(0.02**2 / 50, rel=0.3)
-    assert found.iterations == pytest.approx(np.sqrt(100 * 0.02**2 / 0.03**2), abs=2)
-    same = [np.ones(5), np.ones(5)]
-    assert split_variance(same, 1, 1).iterations is None
-    with pytest.raises(ValueError, match="needs two"):
-        split_variance(same[:1], 1, 1)
 
 
 def test_drift_model_takes_the_drift_out() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
@@ -56,3 +57,17 @@ def test_unknown_figure_is_refused(analysis: dict[str, Any]) -> None:
     """A name that is no figure is an error that lists the known ones."""
     with pytest.raises(TachographError, match="expected one of: stages, rates, curves, factor"):
         draw(analysis, "pie")
+
+
+def test_factor_figure_names_its_confidence_and_no_unsteady_headline(analysis: dict[str, Any]) -> None:
+    """The interval is named with the registered confidence; runs that were not steady have no headline row."""
+    strict = copy.deepcopy(analysis)
+    strict["steadiness"]["headline"] = True
+    for one in strict["factors"]:
+        one["confidence"] = 0.99
+    axes = draw(strict, "factor").figure.axes[0]
+    assert "99 % interval" in axes.get_xlabel()
+    assert any("(headline)" in label.get_text() for label in axes.get_yticklabels())
+    strict["steadiness"]["headline"] = False
+    axes = draw(strict, "factor").figure.axes[0]
+    assert not any("(headline)" in label.get_text() for label in axes.get_yticklabels())
