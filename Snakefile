@@ -16,6 +16,7 @@ report: "workflow/report/workflow.rst"
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/register.smk"
+include: "workflow/rules/cells.smk"
 include: "workflow/rules/preflight.smk"
 include: "workflow/rules/runs.smk"
 include: "workflow/rules/analysis.smk"
@@ -30,6 +31,7 @@ rule all:
         [one.plan_files() for one in STUDIES.values()],
         [one.registered_file for one in STUDIES.values()],
         [pages(name) for name in STUDIES],
+        verdicts(),
 
 
 onstart:

@@ -34,7 +34,7 @@ def test_paths_named_in_the_documents_exist(file):
     """A file or folder that a document names in backquotes or links is there, unless a study writes it."""
     text = (REPOSITORY / file).read_text()
     named = set(re.findall(r"`([\w.-]+(?:/[\w.-]+)+)/?`", text)) | set(re.findall(r"\]\(([\w./-]+)\)", text))
-    written = ("results/", "record/", "config/trainers/NAME", "config/studies/NAME")
+    written = ("results/", "record/", "config/trainers/NAME", "config/studies/NAME", "config/checkers/NAME")
     written += ("config/trainers/mine", "config/studies/first")  # files that the reader is to write
     named -= {name for name in named if re.fullmatch(r"[a-z-]+/\d+", name)}  # schemas of files
     missing = [name for name in named if not name.startswith(written) and not (REPOSITORY / name).exists()]

@@ -1,7 +1,7 @@
 """Measures one thing about a machine per process: is this device right, does it repeat, how fast is it.
 
-``python -m machinecheck`` has a probe, cells (one measurement each), a runner that isolates cells, and a
-self-test that plants faults. Functions that judge take numbers and return verdicts; they run nothing.
+``python -m machinecheck`` has a probe and cells (one measurement each). A cell compares arrays where they are, and
+says what it found; planning, isolating and judging all cells together is the work of a machine study.
 """
 
 __version__ = "1"

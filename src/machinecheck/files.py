@@ -7,8 +7,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-from machinecheck.errors import MachineCheckError
-
 
 def to_json(data: Any) -> str:
     """Canonical text: sorted keys, UTF-8, LF at the end. ValueError on NaN or infinity."""
@@ -29,17 +27,3 @@ def write_text(path: Path, text: str) -> None:
 def write_json(path: Path, data: Any) -> None:
     """Write ``data`` as strict JSON; a NaN in it is refused before the file is touched."""
     write_text(path, to_json(data))
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
-
-
-def read_json(path: Path) -> Any:
-    """Read strict JSON. MachineCheckError naming the file and the place if it is not there or not JSON."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
-    except FileNotFoundError:
-        raise MachineCheckError(f"{path}: no such file") from None
-    except ValueError as error:
-        raise MachineCheckError(f"{path}: expected strict JSON, found {error}") from None

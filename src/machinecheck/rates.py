@@ -116,33 +116,14 @@ def sustained(windows: Sequence[Block], work: float, min_seconds: float = MIN_BL
 def implausible(
     rate: float,
     work: float,
-    peak: float | None,
     block_seconds: float | None,
     min_seconds: float = MIN_BLOCK_SECONDS,
 ) -> str | None:
-    """Why a rate cannot be true, or ``None``: above the declared peak, or timed over too short a time.
+    """Why a rate cannot be true, or ``None``: it was timed over too short a time.
 
     ``block_seconds`` is the time that was measured; ``None`` where only the rate is known: then one call's.
     """
-    if peak is not None and rate > peak:
-        return f"above peak: {rate:.4g}, declared peak {peak:.4g}"
     seconds = work / rate if block_seconds is None else block_seconds
     if seconds < min_seconds:
         return f"below timer resolution: {seconds:.3g} s, expected at least {min_seconds:g} s"
     return None
-
-
-def identical(rates: Sequence[float | None]) -> list[int]:
-    """Indices of rates that occur more than once to the last digit: a clock's tick, not a measurement."""
-    seen = Counter(rate for rate in rates if rate is not None)
-    return [index for index, rate in enumerate(rates) if rate is not None and seen[rate] > 1]
-
-
-def speed_up(fast: float, slow: float) -> float:
-    """How many times as fast: ``fast`` over ``slow``, both rates of the same work."""
-    return fast / slow
-
-
-def fall(first: float, last: float) -> float:
-    """By what fraction ``last`` is below ``first``."""
-    return 1 - last / first

@@ -161,6 +161,9 @@ def _count(rows: Sequence[Row], distinct: int) -> Row:
     wrong = sum(row["corrupted_calls"] + row["nonfinite_calls"] for row in rows) if checked else None
     return {
         "threads": rows[0]["threads"],
+        "oversubscribed": rows[0]["oversubscribed"],
+        "fraction_differing": max(row["fraction_differing"] for row in rows),
+        "max_abs_difference": max(row["max_abs_difference"] for row in rows),
         "calls": calls,
         "distinct_results": distinct,
         "differing_rate_upper_bound": upper_bound(calls) if distinct == 1 else None,

@@ -18,8 +18,6 @@ from machinecheck.probe import amd, nvidia, read
 from machinecheck.unknown import Unknown
 
 Sample = dict[str, float | Unknown]
-CONTENDED_SHARE = 0.05  # of this machine's processors, used by other programs
-STOLEN_SHARE = 0.01  # of the time, taken by the hypervisor for other machines
 NVIDIA_FIELDS = ("clocks.sm", "power.draw", "temperature.gpu")
 
 
@@ -207,20 +205,7 @@ def summary(samples: Sequence[Sample], processors: int) -> dict[str, Any]:
         else:
             found[name] = None
             found["unknown"][name] = next(value.reason for value in values if isinstance(value, Unknown))
-    return found | contention(found, processors)
-
-
-def contention(found: dict[str, Any], processors: int) -> dict[str, Any]:
-    """Whether other work shared the machine, and why it is thought so; ``None`` if that is not known."""
-    foreign, stolen = found.get("foreign_processors"), found.get("stolen_processors")
-    if foreign is None or stolen is None:
-        return {"contended": None, "contended_because": ["host load was not sampled"]}
-    because = []
-    if foreign["mean"] > CONTENDED_SHARE * processors:
-        because.append(f"other programs used {foreign['mean']:.2f} of {processors} processors")
-    if stolen["mean"] > STOLEN_SHARE * processors:
-        because.append(f"the hypervisor took {stolen['mean']:.2f} of {processors} processors")
-    return {"contended": bool(because), "contended_because": because}
+    return found | {"processors": processors}
 
 
 def device_users() -> list[dict[str, Any]] | Unknown:
@@ -236,8 +221,7 @@ def with_device_users(
     """The summary with the other programs that computed on the device; an unreadable list is not "none"."""
     unreadable = next((found for found in snapshots if isinstance(found, Unknown)), None)
     if unreadable is not None:
-        unknown = host["unknown"] | {"device_users": unreadable.reason}
-        return host | {"device_users": None, "unknown": unknown, "contended": host["contended"] or None}
+        return host | {"device_users": None, "unknown": host["unknown"] | {"device_users": unreadable.reason}}
     users = {
         user["pid"]: user["name"]
         for found in snapshots
@@ -245,12 +229,7 @@ def with_device_users(
         for user in found
         if user["pid"] != own
     }
-    because = [f"process {pid} ({name}) computed on the device" for pid, name in users.items()]
-    return host | {
-        "device_users": [{"pid": pid, "name": name} for pid, name in users.items()],
-        "contended": True if users else host["contended"],
-        "contended_because": host["contended_because"] + because,
-    }
+    return host | {"device_users": [{"pid": pid, "name": name} for pid, name in users.items()]}
 
 
 def lowest_between(samples: Sequence[tuple[float, Sample]], name: str, start: float, end: float) -> float | None:

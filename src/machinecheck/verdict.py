@@ -1,7 +1,4 @@
-"""Verdicts and how they combine: FAIL > INCOMPLETE > WARN > PASS.
-
-A cell that did not run can never yield PASS, and an empty list is INCOMPLETE: nothing was shown.
-"""
+"""The verdict of one cell, and how those of its parts combine: FAIL > INCOMPLETE > WARN > PASS."""
 
 from __future__ import annotations
 
@@ -47,11 +44,3 @@ def combine(parts: Mapping[str, tuple[Verdict, list[str]]]) -> tuple[Verdict, li
 def numbers_of(judged: Mapping[str, Any]) -> dict[str, Any]:
     """A judged comparison without its verdict and reasons, which the result holds once."""
     return {name: value for name, value in judged.items() if name not in ("verdict", "reasons")}
-
-
-def overall(planned: Iterable[str], verdicts: Mapping[str, Verdict]) -> Verdict:
-    """The verdict over all planned cells; one that is missing counts as INCOMPLETE."""
-    return worst(verdicts.get(name, Verdict.INCOMPLETE) for name in planned)
-
-
-EXIT_CODES = {Verdict.PASS: 0, Verdict.WARN: 0, Verdict.INCOMPLETE: 3, Verdict.FAIL: 4}

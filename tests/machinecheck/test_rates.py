@@ -14,17 +14,11 @@ from machinecheck.verdict import Verdict
 
 
 def test_implausible_cells_are_rejected():
-    """D29: 8.738134 TFLOP/s at 128 took 0.48 µs: below the timer; 516.2 at 512 is above the peak of 59.4."""
+    """D29: 8.738134 TFLOP/s at 128 took 0.48 µs: below the timer."""
     small, large = rates.matmul_flop(128, 128, 128) / 1e12, rates.matmul_flop(512, 512, 512) / 1e12
     assert small / 8.738134 == pytest.approx(0.48e-6, rel=0.01)
-    assert rates.implausible(8.738134, small, 59.4, None).startswith("below timer resolution: 4.8e-07 s")
-    assert rates.implausible(516.2, large, 59.4, None) == "above peak: 516.2, declared peak 59.4"
-    assert rates.implausible(27.76, large, 59.4, 0.06) is None
-
-
-def test_identical_values_are_flagged():
-    """D29: the same rate to the last digit in several cells is a clock's tick."""
-    assert rates.identical([8.738134, 8.738134, 27.76, None, None]) == [0, 1]
+    assert rates.implausible(8.738134, small, None).startswith("below timer resolution: 4.8e-07 s")
+    assert rates.implausible(27.76, large, 0.06) is None
 
 
 def test_all_samples_rejected_is_not_a_number():
@@ -94,14 +88,6 @@ def test_matmul_throughput_cell():
     assert found.measured["output"]["elements"] == 16
 
 
-def test_matmul_throughput_above_the_declared_peak_is_rejected():
-    """With a declared peak of one MFLOP/s the real cell rejects its own number and prints none."""
-    found = throughput.matmul(size="64", bursts=1, blocks=1, idle=0.0, lead=0.0, window=0.4, peak=1e-6)
-    assert found.verdict is Verdict.FAIL
-    assert found.measured["burst"]["rate"] is None
-    assert found.reasons[0].startswith("burst: above peak")
-
-
 def test_fast_wrong_product_fails(monkeypatch):
     """A NaN in the timed product fails the throughput cell, wherever it is."""
     monkeypatch.setenv(faults.VARIABLE, faults.NAN)
@@ -137,9 +123,3 @@ def test_soak_counts_bad_steps():
     assert soak.judge([2.948, 0.003], 0)[0] is Verdict.PASS
     assert soak.judge([1.0, 1.5], 0) == (Verdict.FAIL, ["the loss did not fall: 1 at first, 1.5 at last"])
     assert soak.judge([2.0, 1.0], 4)[0] is Verdict.FAIL
-
-
-def test_speed_ups_of_document_003():
-    """The speed-ups that document 003 prints come from its samples per second, GPU over CPU."""
-    gpu, cpu = (3481, 5113, 6283, 6150), (1697, 1693, 1400, 1392)
-    assert [round(rates.speed_up(g, c), 2) for g, c in zip(gpu, cpu, strict=True)] == [2.05, 3.02, 4.49, 4.42]

@@ -11,11 +11,16 @@ import numpy as np
 import pytest
 import torch
 
-from machinecheck import faults, preflight, repeats
+from machinecheck import faults, repeats
 from machinecheck.cells import repeatability
 from machinecheck.errors import MachineCheckError
 from machinecheck.repeats import Truth
 from machinecheck.verdict import Verdict
+from tachograph.machine.cells import Cell
+from tachograph.machine.measured import MeasuredCell
+from tachograph.machine.outcome import DONE
+from tachograph.machine.reference import usable_as_reference
+from tachograph.machine.verdict import Verdict as EngineVerdict
 
 
 def race(values: torch.Tensor, fault: str | None):
@@ -26,32 +31,14 @@ def race(values: torch.Tensor, fault: str | None):
 
 def rows_of(run, count=40, truth=None, threads=4):
     """One row, as a cell of one thread count makes it."""
-    return [{"threads": threads, "process": 0, **repeats.watch(run, count, truth)}]
+    return [{"threads": threads, "oversubscribed": False, "process": 0, **repeats.watch(run, count, truth)}]
 
 
-def as_outcome(verdict, reasons, summary, outcome="done"):
-    """A repeatability cell's outcome, as the runner writes it."""
-    record = {"measured": {"summary": summary}} if outcome == "done" else None
-    return {
-        "cell": "conv",
-        "kind": "repeatability",
-        "outcome": outcome,
-        "verdict": verdict,
-        "reasons": reasons,
-        "record": record,
-    }
-
-
-def test_preflight_allows_only_what_was_shown():
-    """Comparisons are allowed if all repeated; a missing, crashed or merely unequal cell forbids them."""
-    good = as_outcome(Verdict.PASS, [], {"repeats_in_process": True})
-    assert preflight.judge(["conv"], [good])["comparisons_allowed"] is True
-    missing = preflight.judge(["conv", "sgemm"], [good])
-    assert (missing["comparisons_allowed"], missing["verdict"]) == (False, Verdict.INCOMPLETE)
-    crashed = as_outcome(Verdict.INCOMPLETE, ["crashed(SIGSEGV)"], {}, "crashed")
-    assert not preflight.judge(["conv"], [crashed])["comparisons_allowed"]
-    wrong = {"cell": "i", "kind": "correctness", "outcome": "done", "verdict": "FAIL", "reasons": ["x"]}
-    assert preflight.judge(["i"], [wrong])["reasons"] == ["i: FAIL (x)"]
+def usable(verdict, reasons, summary):
+    """What a study's preflight says of the operation as a reference: verdict and detail."""
+    record = {"settings": {"device": "cpu"}, "measured": {"summary": summary}}
+    cell = Cell("conv", "repeatability", "convolution", {}, "device", "norm", None, {}, 60.0)
+    return usable_as_reference(MeasuredCell(cell, DONE, EngineVerdict(verdict), reasons, record))
 
 
 def test_threaded_race_is_found():
@@ -104,9 +91,9 @@ def test_convolution_of_document_003_fails():
     assert verdict is Verdict.FAIL
     assert rows[0]["fraction_differing"] == 0.0625
     assert "does not repeat at 4 threads" in reasons[0]
-    found = preflight.judge(["conv"], [as_outcome(verdict, reasons, summary)])
-    assert not found["comparisons_allowed"]
-    assert found["reasons"][0].startswith("conv: REFERENCE NOT REPEATABLE (does not repeat at 4 threads")
+    said, detail = usable(verdict, reasons, summary)
+    assert said == "FAIL"
+    assert detail.startswith("REFERENCE NOT REPEATABLE (does not repeat at 4 threads")
 
 
 def test_rounding_level_differences_warn():
@@ -120,7 +107,7 @@ def test_rounding_level_differences_warn():
     verdict, reasons, summary = repeats.judge(rows_of(stub), "fp32")
     assert verdict is Verdict.WARN
     assert not summary["repeats_in_process"]
-    assert not preflight.usable_as_reference(as_outcome(verdict, reasons, summary))[0]
+    assert usable(verdict, reasons, summary)[0] == "FAIL"
 
 
 def test_nan_results_fail_and_are_counted_each_time():
@@ -153,13 +140,13 @@ def test_nothing_measured_is_incomplete():
     """No rows is no pass, and no reference."""
     verdict, reasons, summary = repeats.judge([], "fp32")
     assert verdict is Verdict.INCOMPLETE
-    assert not preflight.usable_as_reference(as_outcome(verdict, reasons, summary))[0]
+    assert usable(verdict, reasons, summary)[0] == "NO VERDICT"
 
 
 def test_thread_counts():
-    """Counts rise, appear once, and never exceed the machine; "all" is the machine's."""
-    assert repeatability.thread_counts("1,2,4,8,all", 6) == [1, 2, 4, 6]
-    assert repeatability.thread_counts("8", 2) == [2]
+    """Counts rise and appear once; "all" is the machine's, and more than it has are allowed."""
+    assert repeatability.thread_counts("1,2,4,8,all", 6) == [1, 2, 4, 6, 8]
+    assert repeatability.thread_counts("8", 2) == [8]
     with pytest.raises(MachineCheckError, match="threads: found '1,x'"):
         repeatability.thread_counts("1,x", 2)
 
@@ -173,6 +160,13 @@ def test_operations_run_and_repeat(operation):
     found = CELLS["repeatability"][operation](batch=4, threads="1", repeats=3, processes=1, **small)
     assert found.verdict is Verdict.PASS
     assert found.measured["summary"]["by_threads"][0]["wrong_calls"] is None
+
+
+def test_more_threads_than_processors_are_said_to_be():
+    """A row with more threads than this machine has processors says so, and so does its summary."""
+    usable_here = len(os.sched_getaffinity(0))
+    found = repeatability.linear(batch=2, threads=f"1,{usable_here + 1}", repeats=2, processes=1)
+    assert [row["oversubscribed"] for row in found.measured["summary"]["by_threads"]] == [False, True]
 
 
 def test_other_process_that_crashes_is_said(monkeypatch):
@@ -199,7 +193,7 @@ def test_race_is_found_by_the_real_cell_in_two_processes(tmp_path):
         check=False,
     )
     record = json.loads(out.read_text())
-    assert done.returncode == 4
+    assert done.returncode == 0
     assert (record["verdict"], record["fault"]) == ("FAIL", faults.NOT_REPEATING)
     assert [row["corrupted_calls"] for row in record["measured"]["rows"]] == [5, 5]
     assert [row["process"] for row in record["measured"]["rows"]] == [0, 1]

@@ -1,4 +1,4 @@
-"""Load, clock, temperature and power are read or null with a reason; contention is named."""
+"""Load, clock, temperature and power are read or null with a reason; so are other programs."""
 
 from __future__ import annotations
 
@@ -17,21 +17,6 @@ def sample(foreign: float = 0.0, stolen: float = 0.0, **more):
     return {"load_average": 0.1, "foreign_processors": foreign, "stolen_processors": stolen} | more
 
 
-def test_quiet_host_is_not_contended():
-    """Up to 5 % of the processors used by others is a quiet host."""
-    found = telemetry.summary([sample(0.8), sample(0.8)], 32)
-    assert found["contended"] is False
-
-
-def test_contention_of_document_003():
-    """20 to 50 of 32 processors' worth of other work is contention, and the reason gives the numbers."""
-    found = telemetry.summary([sample(20.0), sample(30.0)], 32)
-    assert found["contended"] is True
-    assert found["contended_because"] == ["other programs used 25.00 of 32 processors"]
-    stolen = telemetry.summary([sample(stolen=0.5)], 2)
-    assert stolen["contended_because"] == ["the hypervisor took 0.50 of 2 processors"]
-
-
 def test_unknown_is_null_with_a_reason():
     """A quantity without any reading is null and says why; one with some readings uses those."""
     found = telemetry.summary([sample(power_watts=Unknown("N/A")), sample(power_watts=Unknown("N/A"))], 2)
@@ -39,11 +24,6 @@ def test_unknown_is_null_with_a_reason():
     assert found["unknown"] == {"power_watts": "N/A"}
     mixed = telemetry.summary([sample(power_watts=Unknown("N/A")), sample(power_watts=50.0)], 2)
     assert mixed["power_watts"] == {"mean": 50, "min": 50, "max": 50}
-
-
-def test_no_samples_is_unknown_contention():
-    """Without samples nobody knows whether the host was quiet."""
-    assert telemetry.summary([], 2)["contended"] is None
 
 
 def test_own_work_is_not_foreign():
@@ -88,16 +68,14 @@ def test_counters_of_energy():
 
 
 def test_other_programs_on_the_device():
-    """Another program on the device is contention by name; an unreadable list is unknown, never "none"."""
+    """Another program on the device is named; an unreadable list is unknown, never "none"."""
     quiet = telemetry.summary([sample()], 2)
     mine, other = {"pid": 7, "name": "me"}, {"pid": 226424, "name": "llama-server"}
-    alone = telemetry.with_device_users(quiet, [[mine], [mine]], 7)
-    assert (alone["contended"], alone["device_users"]) == (False, [])
+    assert telemetry.with_device_users(quiet, [[mine], [mine]], 7)["device_users"] == []
     shared = telemetry.with_device_users(quiet, [[mine], [mine, other]], 7)
-    assert shared["contended"] is True
-    assert shared["contended_because"] == ["process 226424 (llama-server) computed on the device"]
+    assert shared["device_users"] == [other]
     unreadable = telemetry.with_device_users(quiet, [[mine], Unknown("garbage")], 7)
-    assert (unreadable["contended"], unreadable["device_users"]) == (None, None)
+    assert unreadable["device_users"] is None
     assert unreadable["unknown"]["device_users"] == "garbage"
 
 

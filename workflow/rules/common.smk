@@ -15,7 +15,7 @@ ROOT = Path.cwd()
 ENVIRONMENT = str(Path(workflow.basedir) / "envs" / "tachograph.yaml")
 
 try:
-    CONFIGURATION, STUDIES = opening.open_studies(config, ROOT)
+    CONFIGURATION, STUDIES = opening.open_studies(config, ROOT, sys.argv[1:])
     opening.refuse_unplanned(STUDIES, sys.argv[1:])  # Snakemake knows its targets only later
 except TachographError as error:
     raise WorkflowError(str(error))
@@ -53,7 +53,7 @@ def planned(role, wildcards):
     one = STUDIES[wildcards.study]
     if arm is None:  # baseline, burn-in, A/A and parity have one arm, which is not part of their path
         arm = next((run.arm for run in one.planned if run.role == role), "")
-    seed = getattr(wildcards, "seed", one.study.design.seeds[0])
+    seed = getattr(wildcards, "seed", None)
     try:
         return one.find(role, arm, seed)
     except TachographError as error:
@@ -89,7 +89,7 @@ def priority(role):
 
 def threads_of(wildcards):
     """The registered number of threads of a study's timed runs."""
-    return STUDIES[wildcards.study].study.threads
+    return STUDIES[wildcards.study].planned[0].threads
 
 
 def registered(wildcards):
@@ -116,6 +116,16 @@ def pages(study):
     tables = [f"tables/{name}.csv" for name in table_names(one.study, one.trainer)]
     figures = [f"figures/{name}.{kind}" for name in figure_names(one.study, one.trainer) for kind in ("svg", "png")]
     return [f"results/{study}/{name}" for name in ["machine.json", "preflight.json", *tables, *figures]]
+
+
+def all_plans(wildcards):
+    """Input function: the plans of all runs of a study."""
+    return STUDIES[wildcards.study].plan_files()
+
+
+def verdicts():
+    """The verdicts of the machine studies: listed in rule all, so that a machine that is not right is an error."""
+    return [f"results/{name}/verdict.txt" for name, one in STUDIES.items() if one.study.schema_ == "machine/1"]
 
 
 OWN_CODE = code_fingerprint(Code(modules=["tachograph"]), ROOT, "Snakefile")

@@ -1,4 +1,4 @@
-"""Before any run is timed: does the reference repeat, do the arms compute the same, are the loops what they claim.
+"""Before any run is timed: may the machine be a reference, does the reference repeat, do the arms compute the same, are the loops what they claim.
 
 `preflight.json` is the gate that all runs of a study wait for, so that they become ready together.
 """
@@ -51,7 +51,7 @@ rule preflight:
         machine="results/{study}/machine.json",
         registered=registered,
         plans=lambda wildcards: STUDIES[wildcards.study].plan_files(),
-        checks=lambda wildcards: STUDIES[wildcards.study].files("parity", "preflight"),
+        checks=lambda wildcards: STUDIES[wildcards.study].files("cell", "parity", "preflight"),
     output:
         "results/{study}/preflight.json",
     log:

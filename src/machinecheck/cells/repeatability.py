@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -27,7 +28,6 @@ from machinecheck.cells import convolution as convolutions
 from machinecheck.devices import Device, open_device
 from machinecheck.errors import MachineCheckError
 from machinecheck.faults import Planter, planted
-from machinecheck.outcome import DONE, classify
 from machinecheck.precision import precision, prepare
 from machinecheck.products import Operands, normal_operands, parse_shape, product, prove_product, rounded
 from machinecheck.reference import Reference
@@ -44,14 +44,14 @@ class OtherProcessError(Exception):
 
 
 def thread_counts(text: str, usable: int) -> list[int]:
-    """``1,2,4,8,all`` as counts that this machine has, rising and each once."""
+    """``1,2,4,8,all`` as counts, rising and each once. More threads than processors are allowed: races like them."""
     found = set()
     for part in text.split(","):
         word = part.strip()
         if word != "all" and not (word.isdigit() and int(word) > 0):
             raise MachineCheckError(f"threads: found {text!r}, expected numbers or all, like 1,2,4,8,all")
         found.add(usable if word == "all" else int(word))
-    return sorted(count for count in found if count <= usable) or [usable]
+    return sorted(found)
 
 
 @contextmanager
@@ -75,13 +75,16 @@ def _rows(run: Run, truth: Truth | None, device: Device, threads: str, count: in
         return output
 
     if not device.is_cpu:
-        return [{"threads": None, "process": process, **repeats.watch(once, count, truth)}]
-    rows = []
-    for number in thread_counts(threads, len(os.sched_getaffinity(0))):
+        return [{"threads": None, "oversubscribed": False, "process": process, **repeats.watch(once, count, truth)}]
+    rows, usable = [], len(os.sched_getaffinity(0))
+    for number in thread_counts(threads, usable):
         with thread_limit(number):
             pools = {pool["internal_api"]: pool["num_threads"] for pool in threadpool_info()}
             row = repeats.watch(once, count, truth)
-            rows.append({"threads": number, "process": process, "thread_pools": pools, **row})
+            oversubscribed = number > usable
+            rows.append(
+                {"threads": number, "oversubscribed": oversubscribed, "process": process, "thread_pools": pools, **row}
+            )
     return rows
 
 
@@ -107,14 +110,29 @@ def _other_processes(operation: str, given: dict[str, Any], processes: int) -> I
             found: list[Row] = []
             for process, child, out in started:
                 _, complaint = child.communicate()
-                record = json.loads(out.read_text(encoding="utf-8")) if out.exists() else None
-                ended = classify(child.returncode, record, complaint.decode(errors="replace"), 0.0)
-                if record is None or ended.outcome != DONE or "rows" not in record["measured"]:
-                    raise OtherProcessError(f"process {process}: {'; '.join(ended.reasons)}")
-                found += [row | {"process": process} for row in record["measured"]["rows"]]
+                found += [row | {"process": process} for row in _rows_of(process, child.returncode, complaint, out)]
             return found
 
         yield rows
+
+
+def _rows_of(process: int, code: int, complaint: bytes, out: Path) -> list[Row]:
+    """What another process measured. OtherProcessError says how it ended if it measured nothing."""
+    if code < 0:
+        raise OtherProcessError(f"process {process}: crashed({signal_name(-code)})")
+    record = json.loads(out.read_text(encoding="utf-8")) if out.exists() else {"measured": {}, "reasons": []}
+    if code or "rows" not in record["measured"]:
+        said = complaint.decode(errors="replace").strip().splitlines()[-1:] or record["reasons"]
+        raise OtherProcessError(f"process {process}: exit code {code}: {'; '.join(said)}")
+    return list(record["measured"]["rows"])
+
+
+def signal_name(number: int) -> str:
+    """``SIGSEGV`` for 11; the number where the system has no name for it."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _result(

@@ -68,14 +68,13 @@ def _looked_at(chosen: tuple[torch.Tensor, ...], kind: Precision, planter: Plant
 
 
 def matmul(
-    *, size: str = "1024", dtype: str = "fp32", peak: float = 0.0, min_block: float = rates.MIN_BLOCK_SECONDS,
+    *, size: str = "1024", dtype: str = "fp32", min_block: float = rates.MIN_BLOCK_SECONDS,
     bursts: int = 4, blocks: int = 4, idle: float = 0.2, lead: float = 1.0, window: float = 2.0,
     device: str = "cpu",
 ) -> Result:  # fmt: skip
     """TFLOP/s of C = A Bᵀ: bursts that start from idle, then a window after a lead-in, in eight parts.
 
-    ``peak`` is the declared peak in TFLOP/s (0: none declared); ``min_block``, ``idle``, ``lead`` and
-    ``window`` are seconds.
+    ``min_block``, ``idle``, ``lead`` and ``window`` are seconds.
     """
     kind, where = precision(dtype), open_device(device)
     prepare(kind)
@@ -112,7 +111,6 @@ def matmul(
         "burst": rates.burst(taken, work, min_block),
         "sustained": rates.sustained(windows, work, min_block),
         "unit": "TFLOP/s",
-        "peak": peak or None,
         "calls_per_block": calls,
         "input_sets": len(sets),
         "output": _looked_at(sets[0], kind, Planter(fault)),
@@ -129,7 +127,7 @@ def _judge_matmul(found: dict[str, Any], work: float, min_block: float) -> Resul
         if rate is None:
             failures.append(f"{name}: {found[name]['status']}")
             continue
-        reason = rates.implausible(rate, work, found["peak"], min_block, min_block)
+        reason = rates.implausible(rate, work, min_block, min_block)
         if reason is not None:
             found[name] |= {"rate": None, "status": f"rejected: {reason}"}
             failures.append(f"{name}: {reason}")

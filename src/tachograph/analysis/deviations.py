@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tachograph.analysis.sealed import SealedStudy, intact
+from tachograph.analysis.sealed import Sealed, SealedStudy, intact
 from tachograph.evidence.ingest import DEVIATIONS
 
 FOREIGN_CPUS = 0.1  # processors; more work of other programs than this is told
@@ -25,10 +25,30 @@ def deviations(
         *_order(order),
         *_findings(runs),
         *_said(runs),
-        *_execution(sealed),
+        *_waits(sealed),
+        *_contention(sealed),
+        *_incidents(sealed),
         *_environments(sealed),
+        *_threads(sealed),
         *_profiles(stages),
     ]
+    return _numbered(found)
+
+
+def of_any_study(sealed: Sealed, order: dict[str, Any]) -> list[dict[str, Any]]:
+    """The deviations that any kind of study can have; ``order`` is the section of the analysis of this name."""
+    found = [
+        *_amendments(sealed),
+        *_attempts(sealed),
+        *_order(order),
+        *_waits(sealed),
+        *_incidents(sealed),
+        *_environments(sealed),
+    ]
+    return _numbered(found)
+
+
+def _numbered(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{"id": f"D{number}", **one} for number, one in enumerate(found, start=1)]
 
 
@@ -38,7 +58,7 @@ def _entry(
     return {"kind": kind, "run": run, "what_happened": what, "when_noticed": when, "effect": effect}
 
 
-def _amendments(sealed: SealedStudy) -> Iterator[dict[str, Any]]:
+def _amendments(sealed: Sealed) -> Iterator[dict[str, Any]]:
     for number, one in enumerate(sealed.registration["amendments"], start=1):
         keys = ", ".join(change["key"] for change in one["changes"]) or "nothing but the planned runs"
         yield _entry(
@@ -49,7 +69,7 @@ def _amendments(sealed: SealedStudy) -> Iterator[dict[str, Any]]:
         )
 
 
-def _attempts(sealed: SealedStudy) -> Iterator[dict[str, Any]]:
+def _attempts(sealed: Sealed) -> Iterator[dict[str, Any]]:
     """Attempts that were discarded, failed or were not ended."""
     for key, tries in sealed.state.attempts.items():
         for one in tries:
@@ -103,9 +123,8 @@ def _said(runs: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             yield _entry("mixed", f"{column} differs between runs of arm {arm}: {', '.join(sorted(values))}")
 
 
-def _execution(sealed: SealedStudy) -> Iterator[dict[str, Any]]:
-    yield from _waits(sealed)
-    yield from _contention(sealed)
+def _incidents(sealed: Sealed) -> Iterator[dict[str, Any]]:
+    """What happened around single runs: locks, leftovers, other programs, sampling."""
     for key, run in sealed.runs.items():
         lease, outcome, host = run.facts["lease"], run.facts["outcome"], run.facts["host"]
         if lease["lock_file_replaced"]:
@@ -132,7 +151,7 @@ def _execution(sealed: SealedStudy) -> Iterator[dict[str, Any]]:
             yield _entry("sampling", f"the host could not be sampled: {error}", run=key)
 
 
-def _waits(sealed: SealedStudy) -> Iterator[dict[str, Any]]:
+def _waits(sealed: Sealed) -> Iterator[dict[str, Any]]:
     waited = {
         key: run.facts["lease"]["waited_s"] for key, run in sealed.runs.items() if run.facts["lease"]["contended"]
     }
@@ -145,7 +164,7 @@ def _waits(sealed: SealedStudy) -> Iterator[dict[str, Any]]:
         )
 
 
-def _contention(sealed: SealedStudy) -> Iterator[dict[str, Any]]:
+def _contention(sealed: Sealed) -> Iterator[dict[str, Any]]:
     busy = {key: run.facts["host"]["quantities"].get("cpu_foreign", {}).get("mean") for key, run in sealed.runs.items()}
     found = ", ".join(f"{key} {value:.2f}" for key, value in busy.items() if value is not None and value > FOREIGN_CPUS)
     if found:
@@ -156,7 +175,7 @@ def _contention(sealed: SealedStudy) -> Iterator[dict[str, Any]]:
         )
 
 
-def _environments(sealed: SealedStudy) -> Iterator[dict[str, Any]]:
+def _environments(sealed: Sealed) -> Iterator[dict[str, Any]]:
     """Counted runs that were made with different software, code, devices or threads."""
     aspects = {
         "boot": lambda run: run.facts["outcome"]["boot_id"],
@@ -173,6 +192,10 @@ def _environments(sealed: SealedStudy) -> Iterator[dict[str, Any]]:
         if len(groups) > 1:
             what = "; ".join(f"{value}: {', '.join(keys)}" for value, keys in groups.items())
             yield _entry("mixed", f"the runs differ in {name} ({what})", effect="a difference may come from this")
+
+
+def _threads(sealed: Sealed) -> Iterator[dict[str, Any]]:
+    """Counted runs whose environment says another number of threads than is registered."""
     for key, run in sealed.runs.items():
         threads = run.facts["environment"].get("OMP_NUM_THREADS")
         if threads != str(run.planned.threads):

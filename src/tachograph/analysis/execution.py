@@ -5,15 +5,16 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from tachograph.analysis.sealed import SealedStudy
+from tachograph.analysis.sealed import Sealed
 from tachograph.evidence.order import Started, compare_order
+from tachograph.execution.cellfile import MEASURED
 from tachograph.execution.turns import BASE, CANDIDATE, turn_folder
 from tachograph.study.planning import PlannedRun
 
 PAUSE_SECONDS = 60.0  # a longer gap between two runs is somebody's pause, not the workflow's own time
 
 
-def commands(sealed: SealedStudy) -> list[dict[str, Any]]:
+def commands(sealed: Sealed) -> list[dict[str, Any]]:
     """The argument list of every planned run, with the interpreter and the output as a reader would write them."""
     found = []
     for planned in sealed.planned:
@@ -21,6 +22,7 @@ def commands(sealed: SealedStudy) -> list[dict[str, Any]]:
         device = run.facts["device"]["name"] if run else "{device}"
         attempt = run.attempt.folder if run else f"attempts/{planned.key}/001"
         out = attempt if planned.trains else f"{attempt}/{planned.target.rsplit('/', 1)[-1]}"
+        out = f"{attempt}/{MEASURED}" if planned.role == "cell" else out
         values = {"{python}": "python", "{device}": device, "{seed}": str(planned.seed)}
         for one, where in _first_turns(planned, attempt) if planned.in_turn else [(planned, out)]:
             found.append(
@@ -46,7 +48,7 @@ def _fill(part: str, values: dict[str, str]) -> str:
     return part
 
 
-def attempts(sealed: SealedStudy) -> list[dict[str, Any]]:
+def attempts(sealed: Sealed) -> list[dict[str, Any]]:
     """Every attempt of the ledger, in the order in which they started.
 
     ``current_plan`` is False for an attempt that was made of a version of the study that no longer holds.
@@ -77,7 +79,7 @@ def attempts(sealed: SealedStudy) -> list[dict[str, Any]]:
     ]
 
 
-def order(sealed: SealedStudy) -> dict[str, Any]:
+def order(sealed: Sealed) -> dict[str, Any]:
     """The registered order of the timed runs against the realised one."""
     registered = [run.key for run in sealed.planned]
     started = [
@@ -102,7 +104,7 @@ def order(sealed: SealedStudy) -> dict[str, Any]:
     }
 
 
-def time(sealed: SealedStudy) -> dict[str, Any]:
+def time(sealed: Sealed) -> dict[str, Any]:
     """Where the time of the study went, in seconds, from the ledger's monotonic clocks.
 
     ``own_seconds``: from the end of one run's process to the start of the next one's, less the wait of the next

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from tachograph.analysis.rates import ITERATION, RETAINED, SENSITIVITY, WHOLE, WINDOW
+from tachograph.analysis.refusal import comparison_refused
 from tachograph.analysis.sealed import SealedStudy
 from tachograph.evidence.interval import IntervalError, RunRate, factor_of_runs
 from tachograph.study.reach import alpha_of
@@ -90,6 +91,9 @@ def _compare(
             if block in rates[arm] and rates[arm][block][1]["value"] and rates[reference][block][1]["value"]
         ],
     }
+    refused = comparison_refused(sealed)
+    if refused is not None:
+        return {**entry, "pairs": [], "factor": None, "low": None, "high": None, "reason": refused}
     try:
         found = factor_of_runs(_run_rates(rates[reference]), _run_rates(rates[arm]), 1 - alpha_of(sealed.study))
     except IntervalError as error:

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from tachograph.models import Study, Trainer
+from tachograph.models import AnyStudy, MachineStudy, Program, Study, Trainer
+
+TABLES_OF_MACHINES = (
+    "cells", "correctness", "repeatability", "matmul", "formats", "training", "speedups", "clocks", "workarounds",
+    "soak", "series", "selftest", "preflight", "attempts", "deviations",
+)  # fmt: skip
+FIGURES_OF_MACHINES = ("matmul", "training", "clock", "soak")
 
 
-def table_names(study: Study, trainer: Trainer) -> list[str]:
+def table_names(study: AnyStudy, trainer: Program) -> list[str]:
     """Names of ``tables/NAME.csv``; only those that the registration calls for."""
+    if isinstance(study, MachineStudy):
+        return list(TABLES_OF_MACHINES)
+    assert isinstance(trainer, Trainer)
     wanted = {
         "runs": True,
         "iterations": True,
@@ -26,15 +35,18 @@ def table_names(study: Study, trainer: Trainer) -> list[str]:
         "equivalence": bool(study.curves) and len(study.arms) > 1,
         "steadiness": True,
         "endings": bool(trainer.history.endings),
-        "preflight": study.parity is not None or bool(study.smoke),
+        "preflight": study.parity is not None or bool(study.smoke) or study.machine is not None,
         "attempts": True,
         "deviations": True,
     }
     return [name for name, applies in wanted.items() if applies]
 
 
-def figure_names(study: Study, trainer: Trainer) -> list[str]:
+def figure_names(study: AnyStudy, trainer: Program) -> list[str]:
     """Names of ``figures/NAME.svg`` and ``.png``; only those that the registration calls for."""
+    if isinstance(study, MachineStudy):
+        return list(FIGURES_OF_MACHINES)
+    assert isinstance(trainer, Trainer)
     wanted = {
         "stages": study.profile is not None,
         "rates": True,

@@ -9,19 +9,27 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from tachograph.analysis.identity import identical
-from tachograph.analysis.sealed import SealedRun, SealedStudy
+from tachograph.analysis.refusal import comparison_refused, machine_checks
+from tachograph.analysis.sealed import SealedMachine, SealedRun, SealedStudy
 from tachograph.evidence.history import read_history
 from tachograph.evidence.judging import judged
 from tachograph.evidence.parity import judge_parity
 from tachograph.evidence.verdicts import ParityVerdict
 from tachograph.execution.judging import history_spec
+from tachograph.machine.sections import preflight as of_machine_study
 from tachograph.models.study import Smoke
 
 
-def preflight(sealed: SealedStudy) -> dict[str, Any]:
+def preflight(sealed: SealedStudy | SealedMachine) -> dict[str, Any]:
     """``preflight/1``: one verdict per check. ``ok`` is False as soon as one is not PASS, null without checks."""
+    if isinstance(sealed, SealedMachine):
+        return of_machine_study(sealed)
     parity = _parity(sealed)
-    checks = [*parity["checks"], *(_smoke_check(sealed, check) for check in sealed.study.smoke)]
+    checks = [
+        *machine_checks(sealed),
+        *parity["checks"],
+        *(_smoke_check(sealed, check) for check in sealed.study.smoke),
+    ]
     registered = {"parity": sealed.study.parity is not None, "smoke": bool(sealed.study.smoke)}
     return {
         "schema": "preflight/1",
@@ -42,6 +50,9 @@ def _parity(sealed: SealedStudy) -> dict[str, Any]:
     run = next(iter(sealed.of_role("parity")), None)
     reference = sealed.study.design.reference
     arms = [reference, *sealed.other_arms]
+    refused = comparison_refused(sealed)
+    if refused is not None:
+        return {**empty, "checks": [_no_verdict(arm, reference, f"skipped, {refused}") for arm in arms]}
     if run is None:
         return {**empty, "checks": [_no_verdict(arm, reference, "the parity run does not count") for arm in arms]}
     source = f"{run.attempt.folder}/{run.facts['result']}"

@@ -11,7 +11,7 @@ from tachograph.evidence.history import History, read_history
 from tachograph.execution.attempt import RUN
 from tachograph.execution.judging import history_spec
 from tachograph.files import PLAIN_PATH, read_json
-from tachograph.models import Study, Trainer
+from tachograph.models import Checker, MachineStudy, Program, Study, Trainer
 from tachograph.study.integrity import damage
 from tachograph.study.layout import StudyFolder
 from tachograph.study.planning import PlannedRun
@@ -35,7 +35,7 @@ class SealedRun:
         return float(self.facts["outcome"]["ended_monotonic"] - self.facts["outcome"]["started_monotonic"])
 
     def content(self) -> Any:
-        """The result as JSON (profile, component, parity, candidate)."""
+        """The result as JSON (profile, component, parity, candidate, cell)."""
         return read_json(self.path)
 
     def evidence(self, name: str) -> Path:
@@ -48,13 +48,11 @@ class SealedRun:
 
 
 @dataclass(frozen=True)
-class SealedStudy:
-    """Everything that an analysis may look at. ``runs`` holds the counted runs by key, in registered order."""
+class Sealed:
+    """What an analysis may look at of any study. ``runs`` holds the counted runs by key, in registered order."""
 
     folder: StudyFolder
     registration: dict[str, Any]
-    study: Study
-    trainer: Trainer
     planned: list[PlannedRun]
     state: StudyState
     machine: dict[str, Any]
@@ -63,6 +61,32 @@ class SealedStudy:
     def of_role(self, *roles: str) -> list[SealedRun]:
         """Counted runs of these roles, in registered order."""
         return [run for run in self.runs.values() if run.planned.role in roles]
+
+
+@dataclass(frozen=True)
+class SealedMachine(Sealed):
+    """The sealed files of a machine study."""
+
+    study: MachineStudy
+    checker: Checker
+
+    @property
+    def program(self) -> Program:
+        """What the study starts."""
+        return self.checker
+
+
+@dataclass(frozen=True)
+class SealedStudy(Sealed):
+    """The sealed files of a throughput study."""
+
+    study: Study
+    trainer: Trainer
+
+    @property
+    def program(self) -> Program:
+        """What the study starts."""
+        return self.trainer
 
     def of_arm(self, arm: str) -> list[SealedRun]:
         """Counted runs of the blocks (no baseline, burn-in or repeat) of one arm, in registered order."""
@@ -74,7 +98,7 @@ class SealedStudy:
         return [arm for arm in self.study.arms if arm != self.study.design.reference]
 
 
-def read_sealed(folder: StudyFolder) -> SealedStudy:
+def read_sealed(folder: StudyFolder) -> SealedStudy | SealedMachine:
     """Read a study's folder, or a record, which has the same layout.
 
     Raises TachographError, naming the file, if one is missing or is not what the ledger says was sealed.
@@ -93,7 +117,12 @@ def read_sealed(folder: StudyFolder) -> SealedStudy:
         attempt = state.counted(run)
         if attempt:
             runs[run.key] = _read_run(run, attempt, folder, trainer)
-    return SealedStudy(folder, registration, study, trainer, planned, state, read_json(folder.machine), runs)
+    machine = read_json(folder.machine)
+    if isinstance(study, MachineStudy):
+        assert isinstance(trainer, Checker)
+        return SealedMachine(folder, registration, planned, state, machine, runs, study, trainer)
+    assert isinstance(trainer, Trainer)
+    return SealedStudy(folder, registration, planned, state, machine, runs, study, trainer)
 
 
 def intact(folder: StudyFolder, attempt: Attempt) -> bool:
@@ -127,7 +156,7 @@ def with_first_attempts(sealed: SealedStudy) -> SealedStudy | None:
     return replace(sealed, runs=runs)
 
 
-def check_published(sealed: SealedStudy) -> None:
+def check_published(sealed: Sealed) -> None:
     """Raise TachographError if a published target is not the copy of the attempt that counts."""
     for key, run in sealed.runs.items():
         for target, file in ((run.planned.target, run.facts["result"]), (run.planned.run_file, RUN)):
@@ -137,7 +166,7 @@ def check_published(sealed: SealedStudy) -> None:
                 raise TachographError(f"{path}: {wrong}; the way on: tachograph restore {run.planned.study} ({key})")
 
 
-def _read_run(planned: PlannedRun, attempt: Attempt, folder: StudyFolder, trainer: Trainer) -> SealedRun:
+def _read_run(planned: PlannedRun, attempt: Attempt, folder: StudyFolder, trainer: Program) -> SealedRun:
     place = folder.path / attempt.folder
     _refuse_escape(folder, attempt.folder)
     _check(place / RUN, attempt.files[RUN])
@@ -148,7 +177,9 @@ def _read_run(planned: PlannedRun, attempt: Attempt, folder: StudyFolder, traine
     _refuse_escape(folder, result)
     path = place / result
     _check(path, attempt.files[result])
-    history = read_history(path, history_spec(trainer.history)) if planned.trains else None
+    history = None
+    if isinstance(trainer, Trainer) and planned.trains:
+        history = read_history(path, history_spec(trainer.history))
     return SealedRun(planned, attempt, facts, path, history)
 
 

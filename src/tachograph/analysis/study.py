@@ -15,10 +15,11 @@ from tachograph.analysis.endings import endings
 from tachograph.analysis.evaluation import evaluation, projection
 from tachograph.analysis.notmeasured import not_measured
 from tachograph.analysis.preflight import preflight
-from tachograph.analysis.sealed import SealedStudy, read_sealed, with_first_attempts
+from tachograph.analysis.registered import registered
+from tachograph.analysis.sealed import SealedMachine, SealedStudy, read_sealed, with_first_attempts
 from tachograph.analysis.sweep import forward_sweep
+from tachograph.machine import sections as machine
 from tachograph.study.layout import StudyFolder
-from tachograph.study.registration import current
 from tachograph.study.state import counts
 
 
@@ -30,8 +31,13 @@ def analyse(folder: StudyFolder) -> dict[str, Any]:
     return sections(read_sealed(folder))
 
 
-def sections(sealed: SealedStudy) -> dict[str, Any]:
-    """All sections; see the module of each for its content."""
+def sections(sealed: SealedStudy | SealedMachine) -> dict[str, Any]:
+    """All sections of a study of either kind."""
+    return machine.sections(sealed) if isinstance(sealed, SealedMachine) else throughput_sections(sealed)
+
+
+def throughput_sections(sealed: SealedStudy) -> dict[str, Any]:
+    """All sections of a throughput study; see the module of each for its content."""
     runs = rates.run_rows(sealed)
     series = rates.series(sealed)
     found: dict[str, Any] = {
@@ -89,25 +95,10 @@ def first_attempts(sealed: SealedStudy) -> list[dict[str, Any]]:
 
 def registration(sealed: SealedStudy) -> dict[str, Any]:
     """Who registered what and when, with the chain of amendments."""
-    original, held = sealed.registration["original"], current(sealed.registration)
     study = sealed.study
     return {
-        "id": study.registration.id,
-        "date": study.registration.date.isoformat(),
-        "question": study.registration.question,
-        "kind": study.registration.kind,
-        "file": "ledger/registration.json",
-        "sha256": held["sha256"],
-        "original_sha256": original["sha256"],
-        "registered_at": original["at"],
+        **registered(sealed),
         **conduct(sealed),
-        "data_seen_before": original["results_known"],
-        "git": original["git"],
-        "git_now": held["git"],
-        "amendments": [
-            {key: one[key] for key in ("at", "sha256", "previous", "reason", "results_known", "changes")}
-            for one in sealed.registration["amendments"]
-        ],
         "arms": {name: arm.model_dump(mode="json") for name, arm in study.arms.items()},
         "arm_order": [study.design.reference, *sealed.other_arms],
         "design": study.design.model_dump(mode="json"),

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from tachograph.errors import TachographError
+from tachograph.machine.csv import MEASURED, measured_rows
 
 Analysis = dict[str, Any]
 
@@ -292,6 +293,7 @@ TABLES: dict[str, Callable[[Analysis], Rows]] = {
     "preflight": _preflight,
     "attempts": _attempts,
     "deviations": _deviations,
+    **{name: measured_rows(name) for name in MEASURED},
 }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tachograph.analysis.curves import curve_of
+from tachograph.analysis.refusal import comparison_refused
 from tachograph.analysis.sealed import SealedStudy
 from tachograph.evidence.curves import (
     CurveError,
@@ -53,6 +54,9 @@ def _curve_verdict(sealed: SealedStudy, arm: str) -> dict[str, Any]:
     if not metrics:
         why = "no curve is registered with a margin"
         return {"arm": arm, "verdict": str(CurveVerdict.NO_VERDICT), "sentence": why, "metrics": []}
+    refused = comparison_refused(sealed)
+    if refused is not None:
+        return {"arm": arm, "verdict": str(CurveVerdict.NO_VERDICT), "sentence": refused, "metrics": metrics}
     alpha = alpha_of(sealed.study)
     found: dict[str, Any] = {"arm": arm, "metrics": metrics, "alpha": alpha}
     gate = failed_gate(sealed, arm)

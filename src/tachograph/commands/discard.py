@@ -20,7 +20,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("study")
     parser.add_argument("arm", help="the arm of the run, or the candidate")
     parser.add_argument("seed", type=int)
-    roles = "run, baseline, burnin, aa, profile, parity, preflight, candidate"
+    roles = "run, baseline, burnin, aa, profile, parity, preflight, candidate, cell"
     parser.add_argument("--role", default="run", help=f"one of {roles} (default: run)")
     parser.add_argument("--reason", required=True)
     parser.set_defaults(function=run)

@@ -46,15 +46,14 @@ def plan_page(one: OpenedStudy, state: StudyState) -> str:
         f"# {one.study.title}",
         "",
         f"Study `{one.study.name}` ({one.study.registration.kind}), on a {one.planned[0].device_kind}, "
-        f"{one.study.threads} CPU thread(s) per run. {one.study.registration.question}",
+        f"{one.planned[0].threads} CPU thread(s) per run. {one.study.registration.question}",
         "",
         tabulate(rows, headers=["order", "run", "block", "state", "device time"], tablefmt="github"),
         "",
         *_imbalance(one.planned),
         _time_sentence(held, limits),
         "",
-        *_candidates(one.study),
-        *_reach(reach(one.study)),
+        *([*_candidates(one.study), *_reach(reach(one.study))] if isinstance(one.study, Study) else []),
         "Executing a study runs these commands on this machine:",
         "",
     ]

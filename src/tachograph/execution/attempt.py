@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from tachograph import __version__
+from tachograph.execution.cellfile import KEPT, MEASURED, cell_file
 from tachograph.execution.environment import recorded, redacted, run_environment
 from tachograph.execution.judging import Judgement, judge
+from tachograph.execution.outcome import not_started
 from tachograph.execution.progress import Progress
 from tachograph.execution.supervise import Outcome, supervise
 from tachograph.execution.turns import BASE, histories, make_turns, turn_folder
@@ -22,7 +24,7 @@ from tachograph.host.machine import installed_packages
 from tachograph.host.sampler import HostSampler
 from tachograph.lease.acquire import Lease
 from tachograph.lease.processes import boot_id, own_start_ticks, printable
-from tachograph.models import Trainer
+from tachograph.models import Program, Trainer
 from tachograph.study.fingerprint import module_folder
 from tachograph.study.gitstate import git_state
 from tachograph.study.layout import StudyFolder
@@ -62,13 +64,17 @@ def own_process() -> dict[str, Any]:
 
 def make_attempt(
     planned: PlannedRun,
-    trainer: Trainer,
+    trainer: Program,
     folder: StudyFolder,
     lease: Lease,
     root: Path,
     say: Callable[[str], None],
+    no_time: str | None = None,
 ) -> MadeAttempt:
-    """Run the trainer once under ``lease`` and seal what it wrote. The ledger gets a line before and one after."""
+    """Run the program once under ``lease`` and seal what it wrote. The ledger gets a line before and one after.
+
+    ``no_time`` is why it is not run at all: an attempt without a process, so that nothing is missing in silence.
+    """
     ledger = Ledger(folder.ledger)
     number = _next_number(folder, planned.key)
     # The line comes before the folder: a folder of which the ledger does not tell would be taken for a lost line.
@@ -82,16 +88,20 @@ def make_attempt(
     )
     place = folder.attempts / planned.key / f"{number:03d}"
     place.mkdir(parents=True)
-    out = place if planned.trains else place / Path(planned.target).name
+    result = place / Path(planned.target).name
+    if isinstance(trainer, Trainer) and planned.trains:
+        result = place / trainer.history.file
+    out = place if planned.trains else place / MEASURED if planned.role == "cell" else result
     first_out = place / turn_folder(1, BASE) if planned.in_turn else out
     command = resolve_command(planned, out=str(first_out), device=lease.device.name)
     kernels = folder.path.parent.resolve() / ".kernels"
     environment = run_environment(planned, kernels)
-    result = place / trainer.history.file if planned.trains else out
     sampler = HostSampler(lease.device)
 
     def start(plan: PlannedRun, out: Path, seed: int, limit: float) -> Outcome:
-        progress = Progress(plan, trainer.history, out / trainer.history.file, say) if _shows_progress(plan) else None
+        progress = None
+        if isinstance(trainer, Trainer) and _shows_progress(plan):
+            progress = Progress(plan, trainer.history, out / trainer.history.file, say)
 
         def tick(pid: int) -> None:
             sampler.tick(pid)
@@ -112,13 +122,19 @@ def make_attempt(
         return outcome
 
     sampler.start()
-    if planned.in_turn:
+    if no_time:
+        outcome = not_started(no_time)
+    elif planned.in_turn:
+        assert isinstance(trainer, Trainer)
         outcome = make_turns(planned, trainer, result, lease.device.kind, start)
     else:
         outcome = start(planned, out, planned.seed, planned.max_hold_seconds)
     sampler.stop()
     reason = _reason(outcome, place / LOG)
     reason = redacted(reason, environment, planned) if reason else None
+    if planned.role == "cell":
+        words = redacted(_last_line(place / LOG), environment, planned)
+        write_json(result, cell_file(planned, outcome, place / MEASURED, words))
     stray = _stray(place)
     judgement = Judgement("invalid", stray) if stray else judge(planned, trainer, result, outcome.status, reason)
     sealed = _seal(place)
@@ -143,7 +159,7 @@ def make_attempt(
         "checks": judgement.checks,
         "ingest": judgement.ingest,
         "result": result.relative_to(place).as_posix(),
-        "evidence": [name for name in sealed if name in histories(result)] if planned.in_turn else [],
+        "evidence": [name for name in sealed if name in (histories(result) if planned.in_turn else KEPT)],
         "files": sealed,
     }
     write_json(place / RUN, facts)
@@ -212,7 +228,7 @@ def _last_line(log: Path) -> str:
     return printable(next((line for line in reversed(lines) if line.strip()), "no output"), 300)
 
 
-def _trainer_git(trainer: Trainer, root: Path) -> dict[str, Any]:
+def _trainer_git(trainer: Program, root: Path) -> dict[str, Any]:
     """Git state of the repository that the trainer's code lies in."""
     for module in trainer.code.modules:
         place = module_folder(module)

@@ -17,6 +17,7 @@ from tachograph.evidence.said import said
 from tachograph.evidence.trial import parse_trial
 from tachograph.execution.turns import BASE, FINISHED
 from tachograph.files import read_json
+from tachograph.models import Program
 from tachograph.models.trainer import PLACEHOLDER, HistoryFile, Trainer
 from tachograph.study.planning import PlannedRun
 
@@ -24,6 +25,7 @@ CLOCK_SLACK = 0.01  # two clocks of a trainer may be read a moment apart
 SINGLE_FILE_SCHEMAS = {
     "profile": ("profile/1", "component/1", "forward-sweep/1"),
     "parity": ("parity/1",),
+    "cell": ("cell/1",),
     "candidate": ("candidate/1", "turns/1"),
 }
 
@@ -92,15 +94,20 @@ def _pattern_aliases(history: HistoryFile, columns: Iterable[str]) -> dict[str, 
     return found
 
 
-def judge(planned: PlannedRun, trainer: Trainer, result: Path, status: str, reason: str | None) -> Judgement:
-    """Judge one attempt. ``result`` is the file it should have written; ``status`` how its process ended."""
-    if status != "finished":
+def judge(planned: PlannedRun, trainer: Program, result: Path, status: str, reason: str | None) -> Judgement:
+    """Judge one attempt. ``result`` is the file it should have written; ``status`` how its process ended.
+
+    A cell of a machine study counts however it ended, unless somebody stopped it: that it crashes is its result.
+    """
+    if status == "interrupted" or (status != "finished" and planned.role != "cell"):
         return Judgement("invalid", reason)
     try:
         if planned.trains:
+            assert isinstance(trainer, Trainer)
             return _judge_history(planned, trainer, result, [*trainer.history.metrics, *trainer.history.sparse_metrics])
         judgement = _judge_single(planned, result)
         if planned.role == "candidate" and judgement.validity == "valid":
+            assert isinstance(trainer, Trainer)
             return _judge_turns(planned, trainer, result) if planned.in_turn else _judge_trial(result)
         return judgement
     except TachographError as error:
@@ -150,7 +157,7 @@ def _stage_inside(history: History, described: HistoryFile) -> dict[str, Any]:
 
 
 def _judge_single(planned: PlannedRun, result: Path) -> Judgement:
-    """A profile, component, sweep or parity file: strict JSON of the announced schema."""
+    """A profile, component, sweep, parity or cell file: strict JSON of the announced schema."""
     value = read_json(result)
     wanted = SINGLE_FILE_SCHEMAS[planned.role]
     found = value.get("schema") if isinstance(value, dict) else None

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import signal
+import time
 from dataclasses import asdict, dataclass, field
 from typing import Any
+
+from tachograph.lease.processes import boot_id
 
 TIME_LIMIT = "time limit"
 
@@ -20,6 +23,7 @@ class Outcome:
     ``max_rss_bytes`` the largest of any one of them. ``survivors_killed`` counts processes left over at the
     end of the program, ``unkillable`` names those that even SIGKILL did not end. ``oom_kills`` counts
     processes that the kernel killed for want of memory meanwhile, on the whole host (None: unknown).
+    ``started`` is False if the program was not run at all.
     """
 
     status: str
@@ -38,6 +42,7 @@ class Outcome:
     survivors_killed: int
     unkillable: list[int] = field(default_factory=list)
     oom_kills: int | None = None
+    started: bool = True
 
     @property
     def shell_code(self) -> int:
@@ -52,6 +57,28 @@ class Outcome:
 
     def as_record(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def not_started(reason: str) -> Outcome:
+    """The outcome of a program that was not run, because the time registered for all of them was used up."""
+    now, wall = time.monotonic(), time.time()
+    return Outcome(
+        status="time_limit",
+        exit_code=None,
+        signal=None,
+        reason=reason,
+        interrupted_by=None,
+        started_monotonic=now,
+        ended_monotonic=now,
+        started_wall=wall,
+        ended_wall=wall,
+        boot_id=boot_id(),
+        cpu_user_s=0.0,
+        cpu_system_s=0.0,
+        max_rss_bytes=0,
+        survivors_killed=0,
+        started=False,
+    )
 
 
 def _number(name: str) -> int:

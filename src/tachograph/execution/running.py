@@ -14,7 +14,7 @@ from tachograph.execution.publishing import publish
 from tachograph.files import read_json
 from tachograph.host.device import Device
 from tachograph.lease.acquire import acquire
-from tachograph.models import Study, Trainer
+from tachograph.models import AnyStudy, MachineStudy, Program
 from tachograph.scripting import forced_targets
 from tachograph.study.layout import StudyFolder
 from tachograph.study.ledger import Ledger
@@ -65,7 +65,7 @@ def execute(
     :class:`LeaseUnavailableError` if the device stays taken.
     """
     ledger = Ledger(folder.ledger)
-    _, trainer, everything = _registered(folder)
+    study, trainer, everything = _registered(folder)
     planned = _as_registered(planned, everything)
     ledger.append("requested", run=planned.key, forced=forced)
     before = read_state(folder).counted(planned)
@@ -92,8 +92,10 @@ def execute(
             discard_attempt(folder, planned.key, before.number, "forced rerun")
         else:
             set_record_aside(folder, f"{planned.key} is made")
-        say(_where_we_are(planned, everything, read_state(folder), host.device))
-        made = make_attempt(planned, trainer, folder, lease, root, say)
+        state = read_state(folder)
+        no_time = None if forced else _no_time(planned, study, everything, state)
+        say(no_time or _where_we_are(planned, everything, state, host.device))
+        made = make_attempt(planned, trainer, folder, lease, root, say, no_time)
     if made.judgement.validity == "valid":
         publish(planned, read_state(folder).attempts[planned.key][-1], folder)
     write_status(folder)
@@ -102,7 +104,21 @@ def execute(
         raise RunFailedError(f"{planned.study}: {planned.key} does not count: {made.sentence}; its files are in {kept}")
 
 
-def _registered(folder: StudyFolder) -> tuple[Study, Trainer, list[PlannedRun]]:
+def _no_time(planned: PlannedRun, study: AnyStudy, everything: list[PlannedRun], state: StudyState) -> str | None:
+    """Why a cell of a machine study is not run: the time registered for all cells is used up. None if it is not."""
+    if not isinstance(study, MachineStudy) or study.total_seconds is None:
+        return None
+    held = [state.counted(run) for run in everything if run.key != planned.key]
+    used = sum(attempt.hold_seconds or 0.0 for attempt in held if attempt)
+    if used < study.total_seconds:
+        return None
+    return (
+        f"{planned.study}: {planned.key} is not run: the cells before it took {used:.0f} s of the "
+        f"{study.total_seconds:g} s registered for all"
+    )
+
+
+def _registered(folder: StudyFolder) -> tuple[AnyStudy, Program, list[PlannedRun]]:
     registration = read_registration(folder)
     if registration is None:
         raise TachographError(

@@ -10,6 +10,7 @@ from pydantic import Field, field_validator, model_validator
 
 from tachograph.models.base import EnvironmentName, Identifier, Model, Number, PositiveNumber, Scalar, Text
 from tachograph.models.candidate import Candidate
+from tachograph.models.cells import MachineChecks
 
 RESERVED_ARMS = frozenset({"component", "parity", "sweep"})  # their files lie beside the arms' profiles
 
@@ -220,6 +221,9 @@ class Study(Model):
     component: bool = Field(default=False, description="measure the trainer's component (the game engine) alone")
     sweep: Sweep | None = None
     projection: Projection | None = None
+    machine: MachineChecks | None = Field(
+        default=None, description="preflight: does this machine repeat, is it right; else nothing is compared"
+    )
     parity: Parity | None = None
     smoke: list[Smoke] = []
     curves: list[Metric] = []

@@ -17,7 +17,7 @@ from tachograph.analysis.study import sections
 from tachograph.analysis.tables import as_csv, table
 from tachograph.errors import TachographError
 from tachograph.files import canonical_json, parse_json, publish_copy, read_json, sha256_file, write_json, write_text
-from tachograph.models import Study, Trainer
+from tachograph.models import AnyStudy, Program
 from tachograph.record.document import document, identity_of, new_identity, sealed_files
 from tachograph.record.exports.crate import CRATE, crate_text, parts_of
 from tachograph.record.exports.views import views
@@ -60,7 +60,7 @@ def write_record(folder: StudyFolder, repository: Path) -> Written:
             if not changed:
                 return _keep(folder)
         config = folder.path.parents[1] / "config"
-        around = copy_surroundings(place, repository, config, material.study, material.trainer)
+        around = copy_surroundings(place, repository, config, material.study, material.program)
         _fill(place, material, new_identity(_superseded(folder), repository, around))
         sha = _seal(place)
         if standing is not None:
@@ -76,8 +76,8 @@ class _Material:
     """What a record is made of, but for its identity."""
 
     analysis: dict[str, Any]
-    study: Study
-    trainer: Trainer
+    study: AnyStudy
+    program: Program
     external: list[dict[str, Any]]
     ledger: bytes
 
@@ -97,8 +97,8 @@ def _gather(folder: StudyFolder, place: Path) -> _Material:
         _copy(folder.path / run.plan_file, place / run.plan_file)
     analysis: dict[str, Any] = parse_json(canonical_json(sections(sealed)))
     _refuse_stale(folder, analysis)
-    material = _Material(analysis, sealed.study, sealed.trainer, external, (place / LEDGER).read_bytes())
-    names = document(analysis, {}, sealed.study, sealed.trainer, external)
+    material = _Material(analysis, sealed.study, sealed.program, external, (place / LEDGER).read_bytes())
+    names = document(analysis, {}, sealed.study, sealed.program, external)
     for name in names["tables"]:
         write_text(place / name, as_csv(table(analysis, Path(name).stem)))
     for name in names["figures"]:
@@ -122,7 +122,7 @@ def _refuse_stale(folder: StudyFolder, analysis: dict[str, Any]) -> None:
 
 def _fill(place: Path, material: _Material, identity: dict[str, Any]) -> None:
     """Everything that follows from the content; the crate last, as it lists the other files."""
-    content = document(material.analysis, identity, material.study, material.trainer, material.external)
+    content = document(material.analysis, identity, material.study, material.program, material.external)
     (place / LEDGER).write_bytes(material.ledger)
     write_json(place / "record.json", content)
     write_text(place / "record.md", page(content))

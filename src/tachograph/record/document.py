@@ -12,13 +12,14 @@ from tachograph import __version__
 from tachograph.analysis.names import figure_names, table_names
 from tachograph.execution.attempt import RUN
 from tachograph.files import read_json
-from tachograph.models import Study, Trainer
+from tachograph.models import AnyStudy, MachineStudy, Program
 from tachograph.study.gitstate import git_state
 from tachograph.study.integrity import damage
 from tachograph.study.layout import StudyFolder
 from tachograph.study.ledger import utc_now
 
 SCHEMA = "throughput-record/1"
+MACHINE_SCHEMA = "machine-record/1"
 IDENTITY = ("record_id", "created", "supersedes", "generator", "workflow")
 OWN_KEYS = ("schema", "manifest", "tables", "figures", "external", *IDENTITY)
 
@@ -57,16 +58,20 @@ def identity_of(record: Path) -> dict[str, Any] | None:
 
 
 def document(
-    analysis: dict[str, Any], identity: dict[str, Any], study: Study, trainer: Trainer, external: list[dict[str, Any]]
+    analysis: dict[str, Any],
+    identity: dict[str, Any],
+    study: AnyStudy,
+    program: Program,
+    external: list[dict[str, Any]],
 ) -> dict[str, Any]:
     """The content of ``record.json``. ``external`` names the sealed files that stay outside, by their hashes."""
     return {
         **{key: value for key, value in analysis.items() if key != "schema"},
         **identity,
-        "schema": SCHEMA,
+        "schema": MACHINE_SCHEMA if isinstance(study, MachineStudy) else SCHEMA,
         "manifest": {"file": "SHA256SUMS"},
-        "tables": [f"tables/{name}.csv" for name in table_names(study, trainer)],
-        "figures": [f"figures/{name}.{kind}" for name in figure_names(study, trainer) for kind in ("svg", "png")],
+        "tables": [f"tables/{name}.csv" for name in table_names(study, program)],
+        "figures": [f"figures/{name}.{kind}" for name in figure_names(study, program) for kind in ("svg", "png")],
         "external": external,
     }
 

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from tachograph.record.decision import headline, why
+from tachograph.record.document import MACHINE_SCHEMA
 
 OUTCOME = "outcome.toml"
 SCHEMA = "outcome/1"
@@ -13,21 +14,11 @@ SCHEMA = "outcome/1"
 
 def outcome(record: dict[str, Any]) -> str:
     """The outcome as TOML, from the content of ``record.json`` and from nothing else; what is unknown has no key."""
+    if record["schema"] == MACHINE_SCHEMA:
+        summary = record["summary"]
+        return _table(None, {**_about(record), "verdict": summary["verdict"], "cells": summary["planned"]})
     held, section, predicted = record["registration"], record["decision"], record["prediction"]
-    parts = [
-        _table(
-            None,
-            {
-                "schema": SCHEMA,
-                "study": record["study"]["name"],
-                "registration": held["id"],
-                "registration_sha256": held["sha256"],
-                "record": record["record_id"],
-                "created": record["created"],
-                "status": record["status"],
-            },
-        )
-    ]
+    parts = [_table(None, _about(record))]
     arms = [name for name in held["arm_order"] if headline(record, name)]
     decided = {one["arm"]: one for one in section["arms"]}
     parts += [_table("[[arms]]", _arm(record, name, decided.get(name))) for name in arms]
@@ -35,6 +26,18 @@ def outcome(record: dict[str, Any]) -> str:
         parts.append(_table("[prediction]", _prediction(predicted)))
     parts += [_table("[[candidates]]", _candidate(one)) for one in record.get("candidates", [])]
     return "\n".join(parts)
+
+
+def _about(record: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "study": record["study"]["name"],
+        "registration": record["registration"]["id"],
+        "registration_sha256": record["registration"]["sha256"],
+        "record": record["record_id"],
+        "created": record["created"],
+        "status": record["status"],
+    }
 
 
 def _candidate(one: dict[str, Any]) -> dict[str, Any]:

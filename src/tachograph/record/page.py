@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from tachograph.record import candidates, decision, evaluation, head, phases, reliability, speed, trust
+from tachograph.record import candidates, decision, evaluation, head, machine_page, phases, reliability, speed, trust
+from tachograph.record.document import MACHINE_SCHEMA
 from tachograph.record.markdown import text
 
 Record = dict[str, Any]
 
 
 def page(record: Record) -> str:
-    """The whole page as Markdown."""
-    parts = [
+    """The whole page as Markdown, of a record of either kind."""
+    parts = machine_page.parts(record) if record["schema"] == MACHINE_SCHEMA else _parts(record)
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _parts(record: Record) -> list[str]:
+    return [
         f"# {text(record['study']['title'])}",
         decision.top(record),
         head.result(record),
@@ -55,7 +61,6 @@ def page(record: Record) -> str:
         "## How to verify",
         trust.verification(record),
     ]
-    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def titled(title: str, content: str) -> list[str]:

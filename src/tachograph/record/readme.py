@@ -18,7 +18,7 @@ TEXT = """# Record of study {study}
 |---|---|
 | `record.md` | the page to read |
 | `outcome.toml` | the decision, the measured factor and what became of the prediction, for programs and study files |
-| `record.json` | every number of the page, strict JSON, schema `throughput-record/1` |
+| `record.json` | every number of the page, strict JSON, schema `{schema}` |
 | `ledger/registration.json` | the study as it was frozen before its first run, with all amendments |
 | `ledger/ledger.jsonl` | one line per event; each holds the SHA-256 of the line before |
 | `plan/` | one file per planned run: all that determines it |
@@ -65,6 +65,7 @@ ssh-keygen -Y verify -f ALLOWED_SIGNERS -I WHO -n record -s SHA256SUMS.sig < SHA
 def readme(record: dict[str, Any]) -> str:
     """The text of ``README.md``."""
     return TEXT.format(
+        schema=record["schema"],
         throughput=THROUGHPUT if benchmark_suites(record) else "",
         study=text(record["study"]["name"]),
         name=record["study"]["name"],

@@ -16,7 +16,7 @@ from tachograph.analysis.study import analyse
 from tachograph.analysis.tables import as_csv, table
 from tachograph.errors import TachographError
 from tachograph.files import canonical_json, digest, parse_json, read_json
-from tachograph.record.document import SCHEMA, analysis_in
+from tachograph.record.document import MACHINE_SCHEMA, SCHEMA, analysis_in
 from tachograph.record.exports.crate import CRATE, crate_text, parts_of
 from tachograph.record.exports.views import views
 from tachograph.record.manifest import manifest_findings, read_manifest
@@ -43,8 +43,8 @@ def verify(folder: Path) -> list[str]:
     found = manifest_findings(folder)
     try:
         record = read_json(folder / "record.json")
-        if not isinstance(record, dict) or record.get("schema") != SCHEMA:
-            return [*found, f"record.json: it does not say schema {SCHEMA!r}"]
+        if not isinstance(record, dict) or record.get("schema") not in (SCHEMA, MACHINE_SCHEMA):
+            return [*found, f"record.json: it does not say schema {SCHEMA!r} or {MACHINE_SCHEMA!r}"]
         found += _registration(folder)
         analysis = parse_json(canonical_json(analyse(StudyFolder(folder))))
         found += _numbers(record, analysis)

@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from tachograph.errors import TachographError
-from tachograph.models import Configuration, Study, Trainer
+from tachograph.machine.cells import check_groups, check_names, preflight_cells, study_cells
+from tachograph.models import AnyStudy, Checker, Configuration, MachineStudy, Program, Study, Trainer
 from tachograph.study.reach import refuse_undecidable
 
 M = TypeVar("M", bound=BaseModel)
@@ -95,15 +96,26 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 def load_trainer(folder: Path, name: str) -> Trainer:
     """``folder``/trainers/``name``.toml, checked."""
-    path = folder / "trainers" / f"{name}.toml"
-    trainer = validate(Trainer, read_toml(path), str(path))
-    if trainer.name != name:
-        raise TachographError(f"{path}: name: found {trainer.name!r}, expected {name!r} as the file is called")
-    return trainer
+    return _load_named(Trainer, folder / "trainers" / f"{name}.toml")
 
 
-def load_study(folder: Path, name: str) -> tuple[Study, Trainer]:
-    """``folder``/studies/``name``.toml and the trainer it names, both checked, also against each other.
+def load_checker(folder: Path, name: str) -> Checker:
+    """``folder``/checkers/``name``.toml, checked."""
+    return _load_named(Checker, folder / "checkers" / f"{name}.toml")
+
+
+N = TypeVar("N", Trainer, Checker, Study, MachineStudy)
+
+
+def _load_named(model: type[N], path: Path) -> N:
+    found = validate(model, read_toml(path), str(path))
+    if found.name != path.stem:
+        raise TachographError(f"{path}: name: found {found.name!r}, expected {path.stem!r} as the file is called")
+    return found
+
+
+def load_study(folder: Path, name: str) -> tuple[AnyStudy, Program]:
+    """``folder``/studies/``name``.toml and the program that it names, both checked, also against each other.
 
     A confirmatory study is checked for what its design can decide. Raises TachographError.
     """
@@ -111,12 +123,19 @@ def load_study(folder: Path, name: str) -> tuple[Study, Trainer]:
     if not path.exists():
         have = ", ".join(sorted(p.stem for p in path.parent.glob("*.toml"))) or "none"
         raise TachographError(f"{path}: the study file is not there; studies there are: {have}")
-    study = validate(Study, read_toml(path), str(path))
-    if study.name != name:
-        raise TachographError(f"{path}: name: found {study.name!r}, expected {name!r} as the file is called")
+    if read_toml(path).get("schema") == "machine/1":
+        machine = _load_named(MachineStudy, path)
+        checker = load_checker(folder, machine.checker)
+        check_groups(machine.cells, checker, str(path))
+        check_names(study_cells(machine, checker), str(path))
+        return machine, checker
+    study = _load_named(Study, path)
     trainer = load_trainer(folder, study.trainer)
     _check_settings(study, trainer, path)
     _check_parts(study, trainer, path)
+    if study.machine is not None:
+        check_groups(study.machine.cells, load_checker(folder, study.machine.checker), f"{path}: machine")
+        check_names(preflight_cells(study.machine), f"{path}: machine")
     refuse_undecidable(study, str(path))
     return study, trainer
 
@@ -164,7 +183,7 @@ def _check_parts(study: Study, trainer: Trainer, path: Path) -> None:
             raise TachographError(f"{path}: curves: found column {metric.column!r}, expected one of: {known}")
 
 
-def refuse_shared_registration(folder: Path, study: Study) -> None:
+def refuse_shared_registration(folder: Path, study: AnyStudy) -> None:
     """Raise TachographError naming both files if another study file has the registration id of ``study``.
 
     Two studies under one registration could not be told apart in records. Files that cannot be read are left to the

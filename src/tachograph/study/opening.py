@@ -8,25 +8,30 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tachograph.errors import TachographError
 from tachograph.host.choice import device_kind
-from tachograph.models import Configuration, Study, Trainer
+from tachograph.machine.cells import preflight_cells, study_cells
+from tachograph.machine.planning import plan_cells, usable_processors
+from tachograph.models import AnyStudy, Checker, Configuration, MachineStudy, Program, Study, Trainer
 from tachograph.models.base import ID_PATTERN
+from tachograph.scripting import CONFIGURATION_VARIABLE
+from tachograph.scripting import configuration as told_configuration
 from tachograph.study.fingerprint import code_fingerprint
 from tachograph.study.integrity import refuse_damage, refuse_links
 from tachograph.study.layout import StudyFolder
-from tachograph.study.loading import load_configuration, load_study, refuse_shared_registration
-from tachograph.study.planning import BAND, IDENTITY_CHARACTERS, PlannedRun, plan_study
+from tachograph.study.loading import load_checker, load_configuration, load_study, refuse_shared_registration
+from tachograph.study.planning import BAND, IDENTITY_CHARACTERS, DeviceKind, PlannedRun, plan_study
 from tachograph.study.registration import content_digest, refuse_silent_change
 from tachograph.study.state import read_state
 
 CONFIG = Path("config")
 RESULTS = Path("results")
+TARGET = re.compile(rf"(?:\./)?{RESULTS}/([^/]+)/.")
 ROLE_FOLDERS = {"runs": "run", "preflight": "preflight", "baseline": "baseline", "burnin": "burnin", "aa": "aa"}
 RUN_TARGET = re.compile(
     rf"results/(?P<study>[^/]+)/(?P<folder>{'|'.join(ROLE_FOLDERS)})/((?P<arm>[^/]+)/)?seed(?P<seed>[^/]+)/[^/]+"
@@ -35,24 +40,29 @@ RUN_TARGET = re.compile(
 
 @dataclass(frozen=True)
 class OpenedStudy:
-    """A configured study with its planned runs. ``rank`` is its place in the configuration, from 0."""
+    """A configured study with its planned runs. ``rank`` is its place in the configuration, from 0.
 
-    study: Study
-    trainer: Trainer
+    ``trainer`` is the program that it starts: a machine study has a checker in its place.
+    """
+
+    study: AnyStudy
+    trainer: Program
     planned: list[PlannedRun]
     folder: StudyFolder
     rank: int
     digest: str
 
-    def find(self, role: str, arm: str, seed: str | int) -> PlannedRun:
-        """The planned run with these names. Raises TachographError naming those that are planned."""
+    def find(self, role: str, arm: str, seed: str | int | None) -> PlannedRun:
+        """The planned run with these names, of the first seed unless one is named.
+
+        Raises TachographError naming those that are planned.
+        """
         for run in self.planned:
-            if (run.role, run.arm, str(run.seed)) == (role, arm, str(seed)):
+            if (run.role, run.arm) == (role, arm) and str(run.seed) == str(run.seed if seed is None else seed):
                 return run
         known = ", ".join(f"{r.arm} seed {r.seed}" for r in self.planned if r.role == role) or "none"
-        raise TachographError(
-            f"study {self.study.name}: found arm {arm!r} with seed {seed} ({role}), expected one of: {known}"
-        )
+        named = f"arm {arm!r}" if seed is None else f"arm {arm!r} with seed {seed}"
+        raise TachographError(f"study {self.study.name}: found {named} ({role}), expected one of: {known}")
 
     def priority(self, run: PlannedRun) -> int:
         """Higher runs first: studies in configured order, within a study the registered order."""
@@ -101,19 +111,56 @@ def check_platform() -> None:
 
 def open_study(name: str, configuration: Configuration, root: Path, rank: int = 0) -> OpenedStudy:
     """Read one study and plan it. Raises TachographError with one sentence about what is wrong."""
-    study, trainer = load_study(CONFIG, name)
+    study, program = load_study(CONFIG, name)
     refuse_shared_registration(CONFIG, study)
-    file = str(CONFIG / "trainers" / f"{trainer.name}.toml")
     kind = device_kind(study.device, configuration.device)
-    planned = plan_study(study, trainer, kind, code_fingerprint(trainer.code, root, file))
-    folder = study_folder(name)
-    return OpenedStudy(study, trainer, planned, folder, rank, content_digest(study, trainer, planned))
+    if isinstance(program, Checker):
+        assert isinstance(study, MachineStudy)
+        planned = _plan_machine(study, program, kind, root)
+    else:
+        assert isinstance(study, Study)
+        planned = _plan_training(study, program, kind, root)
+    return OpenedStudy(study, program, planned, study_folder(name), rank, content_digest(study, program, planned))
 
 
-def open_studies(config: Mapping[str, Any], root: Path) -> tuple[Configuration, dict[str, OpenedStudy]]:
-    """All configured studies, checked: files valid, sealed results as they were, no silent change."""
+def _plan_machine(study: MachineStudy, checker: Checker, kind: DeviceKind, root: Path) -> list[PlannedRun]:
+    code = code_fingerprint(checker.code, root, f"{CONFIG}/checkers/{checker.name}.toml")
+    threads = study.threads or usable_processors()
+    return plan_cells(study.name, study_cells(study, checker), checker, kind, code, threads)
+
+
+def _plan_training(study: Study, trainer: Trainer, kind: DeviceKind, root: Path) -> list[PlannedRun]:
+    first: list[PlannedRun] = []
+    if study.machine is not None:
+        checker = load_checker(CONFIG, study.machine.checker)
+        code = code_fingerprint(checker.code, root, f"{CONFIG}/checkers/{checker.name}.toml")
+        first = plan_cells(study.name, preflight_cells(study.machine), checker, kind, code, study.threads)
+    code = code_fingerprint(trainer.code, root, f"{CONFIG}/trainers/{trainer.name}.toml")
+    return plan_study(study, trainer, kind, code, first)
+
+
+def named_studies(arguments: Sequence[str]) -> list[str]:
+    """Studies whose files a command line names (``results/machine-cpu/record.sha256``), or that were opened already.
+
+    A job in a conda environment is made by a Snakemake of its own, which gets the configuration by the environment.
+    """
+    named = [match[1] for argument in arguments if (match := TARGET.match(argument))]
+    if os.environ.get(CONFIGURATION_VARIABLE):
+        named += told_configuration().studies
+    return [name for name in dict.fromkeys(named) if (CONFIG / "studies" / f"{name}.toml").is_file()]
+
+
+def open_studies(
+    config: Mapping[str, Any], root: Path, arguments: Sequence[str] = ()
+) -> tuple[Configuration, dict[str, OpenedStudy]]:
+    """All configured studies, checked: files valid, sealed results as they were, no silent change.
+
+    A study that is not configured is opened too if ``arguments``, the command line of Snakemake, name a file of it.
+    """
     check_platform()
     configuration = load_configuration(config)
+    more = [name for name in named_studies(arguments) if name not in configuration.studies]
+    configuration = configuration.model_copy(update={"studies": [*configuration.studies, *more]})
     opened = {}
     for rank, name in enumerate(configuration.studies):
         if name in opened:

@@ -6,7 +6,7 @@ Standard library and models only: this is imported each time the Snakefile is re
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
@@ -16,7 +16,7 @@ from tachograph.models import Arm, Candidate, Study, Trainer
 from tachograph.models.base import Scalar
 from tachograph.models.trainer import PLACEHOLDER
 
-Role = Literal["parity", "preflight", "baseline", "profile", "burnin", "run", "aa", "candidate"]
+Role = Literal["cell", "parity", "preflight", "baseline", "profile", "burnin", "run", "aa", "candidate"]
 DeviceKind = Literal["cpu", "gpu"]
 
 IDENTITY_CHARACTERS = 16
@@ -77,8 +77,8 @@ class PlannedRun:
 
     @property
     def trains(self) -> bool:
-        """Whether the run writes a history (a training run) or a single file (profile, parity, candidate …)."""
-        return self.role not in ("profile", "parity", "candidate")
+        """Whether the run writes a history (a training run) or a single file (profile, parity, candidate, cell …)."""
+        return self.role not in ("profile", "parity", "candidate", "cell")
 
     @property
     def in_turn(self) -> bool:
@@ -98,6 +98,8 @@ class PlannedRun:
             return "parity.json"
         if self.role == "profile":
             return f"profiles/{self.arm}.json"
+        if self.role == "cell":
+            return f"cells/{self.arm}.json"
         if self.role == "candidate":
             return f"candidates/{self.arm}.json"
         return f"{self.folder}/history.jsonl"
@@ -150,9 +152,15 @@ def block_order(arms: list[str], block: int) -> list[str]:
     return arms if block.bit_count() % 2 == 0 else arms[::-1]
 
 
-def plan_study(study: Study, trainer: Trainer, device_kind: DeviceKind, code: str) -> list[PlannedRun]:
-    """The planned runs of ``study`` in registered order; ``code`` is the fingerprint of the trainer's code."""
+def plan_study(
+    study: Study, trainer: Trainer, device_kind: DeviceKind, code: str, first: Sequence[PlannedRun] = ()
+) -> list[PlannedRun]:
+    """The planned runs of ``study`` in registered order; ``code`` is the fingerprint of the trainer's code.
+
+    ``first`` are planned runs that come before all others: what is asked of the machine.
+    """
     planner = _Planner(study, trainer, device_kind, code)
+    planner.runs += first
     design = study.design
     first_seed = design.seeds[0]
     if study.parity is not None and trainer.parity is not None:
@@ -257,7 +265,7 @@ class _Planner:
             sizes = ",".join(map(str, self.study.sweep.batch_sizes))
             values |= {"batch_sizes": sizes, "warm_up": self.study.sweep.warm_up, "calls": self.study.sweep.calls}
         arguments = arm.arguments if template is self.trainer.command else []
-        return tuple(_fill(part, values) for part in [*template, *arguments])
+        return tuple(fill(part, values) for part in [*template, *arguments])
 
     def _append(
         self,
@@ -306,7 +314,8 @@ class _Planner:
         )
 
 
-def _fill(part: str, values: Mapping[str, Scalar]) -> str:
+def fill(part: str, values: Mapping[str, Scalar]) -> str:
+    """``part`` of a command with the placeholders filled that ``values`` knows; the others stay."""
     return PLACEHOLDER.sub(lambda match: _text(values[match[1]]) if match[1] in values else match[0], part)
 
 
@@ -321,4 +330,4 @@ def resolve_command(planned: PlannedRun, *, out: str, device: str, seed: int | N
     """
     values: dict[str, Scalar] = {"python": sys.executable, "out": out, "device": device}
     values["seed"] = planned.seed if seed is None else seed
-    return [_fill(part, values) for part in planned.command]
+    return [fill(part, values) for part in planned.command]

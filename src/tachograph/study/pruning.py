@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tachograph.execution.attempt import RUN
 from tachograph.files import read_json
-from tachograph.models import Trainer
+from tachograph.models import Program, Trainer
 from tachograph.study.layout import StudyFolder
 from tachograph.study.ledger import Ledger
 from tachograph.study.planning import PlannedRun
@@ -26,7 +26,7 @@ class Prunable:
 
 
 def prunable(
-    folder: StudyFolder, trainer: Trainer, planned: list[PlannedRun], state: StudyState, at_least: int
+    folder: StudyFolder, trainer: Program, planned: list[PlannedRun], state: StudyState, at_least: int
 ) -> list[Prunable]:
     """Files of ``at_least`` bytes of attempts that no record, no counted attempt and no published target speaks of.
 
@@ -84,12 +84,14 @@ def _spoken_of(folder: StudyFolder, planned: list[PlannedRun], state: StudyState
     return kept
 
 
-def _result(place: Path, attempt: Attempt, trainer: Trainer, planned: list[PlannedRun]) -> str:
+def _result(place: Path, attempt: Attempt, trainer: Program, planned: list[PlannedRun]) -> str:
     """The name of the file that the attempt was made for."""
     if RUN in attempt.files and (place / RUN).is_file():
         return str(read_json(place / RUN)["result"])
     single = next((run for run in planned if run.key == attempt.key and not run.trains), None)
-    return Path(single.target).name if single else trainer.history.file
+    if single:
+        return Path(single.target).name
+    return trainer.history.file if isinstance(trainer, Trainer) else ""
 
 
 def _bytes(folder: Path) -> int:

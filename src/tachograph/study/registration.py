@@ -9,7 +9,7 @@ from typing import Any
 
 from tachograph.errors import TachographError
 from tachograph.files import canonical_json, digest, pretty_json, publish_copy, read_json, sha256_file, write_json
-from tachograph.models import Study, Trainer
+from tachograph.models import AnyStudy, Checker, MachineStudy, Program, Study, Trainer
 from tachograph.study.fingerprint import module_folder
 from tachograph.study.gitstate import git_state
 from tachograph.study.layout import StudyFolder
@@ -20,7 +20,7 @@ from tachograph.study.state import StudyState
 AUTOMATIC = "edited before execution"
 
 
-def content(study: Study, trainer: Trainer, planned: Sequence[PlannedRun]) -> dict[str, Any]:
+def content(study: AnyStudy, trainer: Program, planned: Sequence[PlannedRun]) -> dict[str, Any]:
     """What is frozen: study and trainer file in canonical form, and the planned runs that follow from them."""
     return {
         "study": study.model_dump(mode="json", by_alias=True),
@@ -29,7 +29,7 @@ def content(study: Study, trainer: Trainer, planned: Sequence[PlannedRun]) -> di
     }
 
 
-def content_digest(study: Study, trainer: Trainer, planned: Sequence[PlannedRun]) -> str:
+def content_digest(study: AnyStudy, trainer: Program, planned: Sequence[PlannedRun]) -> str:
     """SHA-256 that names this very registration. Comments, order of keys and times of files do not change it."""
     return digest(content(study, trainer, planned))
 
@@ -62,14 +62,14 @@ def current(registration: dict[str, Any]) -> dict[str, Any]:
     return dict(entries[-1])
 
 
-def current_study(registration: dict[str, Any]) -> tuple[Study, Trainer, list[PlannedRun]]:
-    """The registered study, trainer and planned runs as typed objects."""
+def current_study(registration: dict[str, Any]) -> tuple[AnyStudy, Program, list[PlannedRun]]:
+    """The registered study, its trainer (or checker) and planned runs as typed objects."""
     held = current(registration)["content"]
-    return (
-        Study.model_validate_json(canonical_json(held["study"])),
-        Trainer.model_validate_json(canonical_json(held["trainer"])),
-        [PlannedRun.from_dict(run) for run in held["planned"]],
-    )
+    planned = [PlannedRun.from_dict(run) for run in held["planned"]]
+    study, program = canonical_json(held["study"]), canonical_json(held["trainer"])
+    if held["study"]["schema"] == "machine/1":
+        return MachineStudy.model_validate_json(study), Checker.model_validate_json(program), planned
+    return Study.model_validate_json(study), Trainer.model_validate_json(program), planned
 
 
 def differences(before: Any, after: Any, place: str = "") -> list[dict[str, Any]]:
@@ -98,7 +98,7 @@ def changes(before: dict[str, Any], after: dict[str, Any]) -> list[dict[str, Any
 
 
 def refuse_silent_change(
-    folder: StudyFolder, study: Study, trainer: Trainer, planned: Sequence[PlannedRun], state: StudyState
+    folder: StudyFolder, study: AnyStudy, trainer: Program, planned: Sequence[PlannedRun], state: StudyState
 ) -> None:
     """Stop before any job if a confirmatory study with a finished run was changed (run-lifecycle.md).
 
@@ -122,8 +122,8 @@ def refuse_silent_change(
 
 def register(
     folder: StudyFolder,
-    study: Study,
-    trainer: Trainer,
+    study: AnyStudy,
+    trainer: Program,
     planned: Sequence[PlannedRun],
     state: StudyState,
     root: Path,
@@ -174,7 +174,7 @@ def _tell(folder: StudyFolder, registration: dict[str, Any]) -> None:
     )
 
 
-def _git_states(trainer: Trainer, root: Path) -> dict[str, Any]:
+def _git_states(trainer: Program, root: Path) -> dict[str, Any]:
     """Git state of the workflow, and of the trainer's repository where it is another one."""
     workflow = git_state(root)
     places = [place for module in trainer.code.modules if (place := module_folder(module))]

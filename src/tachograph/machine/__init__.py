@@ -1,0 +1,1 @@
+"""Machine studies: cells planned, each isolated in a process, judged and put on a page. Nothing here imports torch."""

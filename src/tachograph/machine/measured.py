@@ -1,0 +1,70 @@
+"""The cells of a study with what became of each: the rows that everything else here is computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tachograph.analysis.sealed import Sealed
+from tachograph.machine.cells import Cell
+from tachograph.machine.contention import NOT_SAMPLED, Contention, contention
+from tachograph.machine.outcome import DONE, NOT_RUN, CellOutcome, judge_cell
+from tachograph.machine.plausible import above_peak
+from tachograph.machine.verdict import Verdict
+from tachograph.models.machine import Quiet
+
+NO_RESULT = CellOutcome(NOT_RUN, Verdict.INCOMPLETE, ["no attempt counts"])
+
+
+@dataclass(frozen=True)
+class MeasuredCell:
+    """``record`` is what the cell's own process wrote, None unless it ended well; ``signal`` what ended it."""
+
+    cell: Cell
+    outcome: str
+    verdict: Verdict
+    reasons: list[str] = field(default_factory=list)
+    record: dict[str, Any] | None = None
+    signal: str | None = None
+    seconds: float | None = None
+    contention: Contention = NOT_SAMPLED
+
+    @property
+    def measured(self) -> dict[str, Any]:
+        """The numbers of the record; empty without one."""
+        return {} if self.record is None else dict(self.record["measured"])
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All settings it ran with, defaults and device included; those of the registration without a record."""
+        return dict(self.cell.settings) if self.record is None else dict(self.record["settings"])
+
+
+def measured_cells(
+    sealed: Sealed, cells: Sequence[Cell], quiet: Quiet, peaks: Mapping[str, float]
+) -> list[MeasuredCell]:
+    """Every planned cell in registered order; one without a result that counts is INCOMPLETE."""
+    runs = {run.planned.arm: run for run in sealed.of_role("cell")}
+    found = []
+    for cell in cells:
+        if cell.name not in runs:
+            found.append(MeasuredCell(cell, NO_RESULT.outcome, NO_RESULT.verdict, list(NO_RESULT.reasons)))
+            continue
+        file = runs[cell.name].content()
+        judged = judge_cell(file, cell.kind)
+        record = file["record"] if judged.outcome == DONE else None
+        impossible = [] if record is None else above_peak(cell, record, peaks)
+        found.append(
+            MeasuredCell(
+                cell,
+                judged.outcome,
+                Verdict.FAIL if impossible else judged.verdict,
+                [*impossible, *judged.reasons],
+                record,
+                file["ended"]["signal"],
+                file["ended"]["seconds"],
+                contention(record, quiet),
+            )
+        )
+    return found

@@ -1,0 +1,63 @@
+"""What became of a cell, judged from its sealed file: how its process ended, what it said, what it measured."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from tachograph.machine.cells import PROBE
+from tachograph.machine.verdict import Verdict
+
+DONE, CRASHED, TIME_LIMIT, NOT_RUN = "done", "crashed", "time limit", "not run"
+KERNEL, MEMORY, REFUSED, FAILED = "kernel failure", "out of memory", "refused", "failed"
+REFUSAL_CODE = 2
+
+# Sentences of libraries that could not build or find a kernel for this device.
+KERNEL_ERRORS = re.compile(
+    r"miopenStatus\w+|no kernel image|hipErrorNoBinaryForGpu|invalid device function"
+    r"|CUDNN_STATUS_NOT_SUPPORTED|CUDNN_STATUS_ARCH_MISMATCH"
+    r"|(?:failed|unable) to (?:compile|build).*kernel|comgr|hiprtc|nvrtc",
+    re.IGNORECASE,
+)
+MEMORY_ERRORS = re.compile(r"out of memory|MemoryError|OutOfMemory|DefaultCPUAllocator: can't allocate", re.I)
+
+
+@dataclass(frozen=True)
+class CellOutcome:
+    """``verdict`` can be PASS only through a record that the cell itself wrote."""
+
+    outcome: str
+    verdict: Verdict
+    reasons: list[str]
+
+
+def judge_cell(file: dict[str, Any], kind: str) -> CellOutcome:
+    """Judge a ``cell/1`` file. A process that died after it wrote its record crashed all the same."""
+    ended, record = file["ended"], file["record"]
+    if not ended["started"]:
+        return CellOutcome(NOT_RUN, Verdict.INCOMPLETE, [ended["reason"]])
+    if ended["status"] == "time_limit":
+        reason = f"still running after {ended['limit_seconds']:g} s"
+        return CellOutcome(TIME_LIMIT, Verdict.INCOMPLETE, [reason])
+    if ended["signal"] is not None:
+        out_of_memory = " (the kernel killed processes for want of memory meanwhile)" if ended["oom_kills"] else ""
+        return CellOutcome(CRASHED, Verdict.INCOMPLETE, [f"crashed({ended['signal']}){out_of_memory}"])
+    if ended["status"] == "finished" and record is not None:
+        return _done(record, kind)
+    said = file["unreadable"] or file["said"]
+    if MEMORY_ERRORS.search(said):
+        return CellOutcome(MEMORY, Verdict.INCOMPLETE, [said])
+    if KERNEL_ERRORS.search(said):
+        return CellOutcome(KERNEL, Verdict.WARN, [said])
+    if ended["exit_code"] == REFUSAL_CODE:
+        return CellOutcome(REFUSED, Verdict.INCOMPLETE, [said])
+    return CellOutcome(FAILED, Verdict.INCOMPLETE, [f"exit code {ended['exit_code']}: {said}"])
+
+
+def _done(record: dict[str, Any], kind: str) -> CellOutcome:
+    if kind == PROBE:
+        known = {"id", "facts", "unknown"} <= record.keys()
+        verdict = Verdict.PASS if known else Verdict.INCOMPLETE
+        return CellOutcome(DONE, verdict, [] if known else ["the probe gives no id, facts and unknown"])
+    return CellOutcome(DONE, Verdict(record["verdict"]), list(record["reasons"]))

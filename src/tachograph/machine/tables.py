@@ -1,0 +1,291 @@
+"""Rows of the tables of a machine study, from its cells; nothing here measures.
+
+Only cells that were measured give numbers; a number that was not measured is None. ``mark`` is ``≥`` where a rate is
+only a lower bound. Planted faults are left out: they are rows of the self-test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tachograph.machine import rates
+from tachograph.machine.contention import either, mean_of
+from tachograph.machine.measured import MeasuredCell
+from tachograph.machine.outcome import DONE
+from tachograph.machine.plausible import declared_peak
+
+Row = dict[str, Any]
+
+
+def of_kind(cells: Iterable[MeasuredCell], kind: str, operation: str | None = None) -> list[MeasuredCell]:
+    """Cells of one kind (and operation) that were measured, without a planted fault."""
+    return [
+        one
+        for one in cells
+        if one.cell.kind == kind
+        and operation in (None, one.cell.operation)
+        and one.outcome == DONE
+        and one.cell.fault is None
+    ]
+
+
+def cells(measured: Iterable[MeasuredCell]) -> list[Row]:
+    """One row per planned cell: what became of it."""
+    return [
+        {
+            "cell": one.cell.name,
+            "kind": one.cell.kind,
+            "operation": one.cell.operation,
+            "place": one.cell.place,
+            "arm": one.cell.arm,
+            "fault": one.cell.fault,
+            "outcome": one.outcome,
+            "signal": one.signal,
+            "verdict": str(one.verdict),
+            "reasons": list(one.reasons),
+            "seconds": one.seconds,
+            "contended": one.contention.contended,
+            "contended_because": list(one.contention.because),
+        }
+        for one in measured
+    ]
+
+
+def correctness(measured: Iterable[MeasuredCell]) -> list[Row]:
+    """One row per correctness cell: verdict, non-finite count, relative error, share of the bound used."""
+    rows = []
+    for one in measured:
+        if one.cell.kind != "correctness" or one.cell.fault is not None:
+            continue
+        numbers = one.measured
+        tensors = numbers.get("tensors") or numbers.get("worst") or numbers.get("probes") or {"": numbers}
+        rows.append(
+            {
+                "cell": one.cell.name,
+                "arm": one.cell.arm,
+                "operation": one.cell.operation,
+                "device": one.settings.get("device"),
+                "outcome": one.outcome,
+                "verdict": str(one.verdict),
+                "nonfinite": _total(tensors, "nonfinite"),
+                "wrong": _total(tensors, "corrupted"),
+                "relative": _largest(tensors, "relative"),
+                "share_of_bound": _largest(tensors, "ratio"),
+                "reasons": list(one.reasons),
+            }
+        )
+    return rows
+
+
+def _largest(tensors: Mapping[str, Mapping[str, Any]], name: str) -> float | None:
+    return max((part[name] for part in tensors.values() if part.get(name) is not None), default=None)
+
+
+def _total(tensors: Mapping[str, Mapping[str, Any]], name: str) -> int | None:
+    found = [part[name] for part in tensors.values() if part.get(name) is not None]
+    return sum(found) if found else None
+
+
+def repeatability(measured: Iterable[MeasuredCell]) -> list[Row]:
+    """One row per operation, backend and thread count: calls, different results, wrong ones, bounds."""
+    return [
+        {
+            "cell": one.cell.name,
+            "arm": one.cell.arm,
+            "operation": one.cell.operation,
+            "backend": _backend(one.settings),
+            "device": one.settings["device"],
+            "verdict": str(one.verdict),
+        }
+        | count
+        for one in of_kind(measured, "repeatability")
+        for count in one.measured.get("summary", {}).get("by_threads", [])
+    ]
+
+
+def _backend(settings: Mapping[str, Any]) -> str:
+    if "library" in settings:
+        return str(settings["library"])
+    if "onednn" in settings and settings["device"] == "cpu":
+        return "oneDNN" if settings["onednn"] else "without oneDNN"
+    return "torch"
+
+
+def _common(one: MeasuredCell) -> Row:
+    host = one.record["host"] if one.record else {}
+    clock = mean_of(host, "clock_mhz")
+    return {
+        "cell": one.cell.name,
+        "arm": one.cell.arm,
+        "device": one.settings["device"],
+        "load": mean_of(host, "load_average"),
+        "foreign_processors": mean_of(host, "foreign_processors"),
+        "clock_mhz": mean_of(host, "cpu_clock_mhz") if clock is None else clock,
+        "power_watts": mean_of(host, "power_watts"),
+        "contended": one.contention.contended,
+        "held_back": one.contention.held_back,
+        "verdict": str(one.verdict),
+    }
+
+
+def matmul(measured: Iterable[MeasuredCell], peaks: Mapping[str, float] | None = None) -> list[Row]:
+    """TFLOP/s over size and format, burst and sustained, with the share of the declared peak.
+
+    Withdrawn are rates above the declared peak, and rates that occur twice to the last digit: a clock's tick.
+    """
+    rows = []
+    for one in of_kind(measured, "throughput", "matmul"):
+        numbers, settings = one.measured, one.settings
+        sustained, burst = numbers["sustained"], numbers["burst"]
+        peak = declared_peak(one.cell, one.record or {}, peaks or {})
+        row = {
+            "size": settings["size"],
+            "dtype": settings["dtype"],
+            "burst": burst["rate"],
+            "sustained": sustained["rate"],
+            "min": sustained.get("min"),
+            "median": sustained.get("median"),
+            "max": sustained.get("max"),
+            "steady": sustained["steady"],
+            "peak": peak,
+            "share_of_peak": None if None in (sustained["rate"], peak) else sustained["rate"] / peak,
+            "status": sustained["status"],
+            "mark": one.contention.mark(),
+        }
+        rows.append(row | _common(one))
+    for row in rows:
+        above = [name for name in ("burst", "sustained") if row["peak"] and (row[name] or 0.0) > row["peak"]]
+        if above:
+            row |= {"burst": None, "sustained": None, "share_of_peak": None, "status": "rejected: above peak"}
+    for name in ("burst", "sustained"):
+        for index in rates.identical([row[name] for row in rows]):
+            rows[index] |= {name: None, "share_of_peak": None, "status": "identical to another cell's value"}
+    return rows
+
+
+def training(measured: Iterable[MeasuredCell]) -> list[Row]:
+    """Samples per second over batch, for each network, device and format; each the best of several blocks."""
+    rows = []
+    for one in of_kind(measured, "throughput", "training"):
+        numbers, settings = one.measured, one.settings
+        row = {
+            "channels": settings["channels"],
+            "parameters": numbers["parameters"],
+            "batch": settings["batch"],
+            "dtype": settings["dtype"],
+            "samples_per_second": numbers["samples_per_second"]["rate"],
+            "median": numbers["samples_per_second"].get("median"),
+            "blocks": numbers["samples_per_second"].get("used"),
+            "forward": numbers["forward_samples_per_second"],
+            "backward": numbers["backward_samples_per_second"],
+            "memory_share": numbers["memory"]["share"],
+            "mark": one.contention.mark(best_of=True),
+        }
+        rows.append(row | _common(one))
+    return rows
+
+
+def speed_ups(rows: Sequence[Mapping[str, Any]]) -> list[Row]:
+    """Accelerator over processor for the same network, batch, format and arm.
+
+    A ratio is no lower bound: work beside can lower either side. It carries whether one was contended.
+    """
+    found = []
+    same = ("channels", "batch", "dtype", "arm")
+    processors = {tuple(row[key] for key in same): row for row in rows if row["device"] == "cpu"}
+    for row in rows:
+        other = processors.get(tuple(row[key] for key in same))
+        if row["device"] == "cpu" or other is None:
+            continue
+        fast, slow = row["samples_per_second"], other["samples_per_second"]
+        found.append(
+            {key: row[key] for key in same}
+            | {
+                "numerator": row["device"],
+                "denominator": "cpu",
+                "unit": "samples/s",
+                "speed_up": None if None in (fast, slow) else rates.speed_up(fast, slow),
+                "contended": either(row["contended"], other["contended"]),
+            }
+        )
+    return found
+
+
+def format_ratios(rows: Sequence[Mapping[str, Any]], slow: str = "fp32") -> list[Row]:
+    """How many times as fast each format is as ``slow`` at the same size on the same device (sustained)."""
+    same = ("size", "device", "arm")
+    slower = {tuple(row[key] for key in same): row for row in rows if row["dtype"] == slow}
+    found = []
+    for row in rows:
+        other = slower.get(tuple(row[key] for key in same))
+        if row["dtype"] == slow or other is None or None in (row["sustained"], other["sustained"]):
+            continue
+        found.append(
+            {key: row[key] for key in same}
+            | {
+                "numerator": row["dtype"],
+                "denominator": slow,
+                "unit": "TFLOP/s",
+                "ratio": rates.speed_up(row["sustained"], other["sustained"]),
+                "contended": either(row["contended"], other["contended"]),
+            }
+        )
+    return found
+
+
+def workarounds(measured: Iterable[MeasuredCell]) -> list[Row]:
+    """Environments as arms: what became of each cell that ran in several of them, crash or not, right or not."""
+    groups: dict[tuple[str, str, str, str], list[MeasuredCell]] = {}
+    for one in measured:
+        if one.cell.fault is None:
+            key = (one.cell.kind, one.cell.operation, one.cell.place, str(sorted(one.cell.settings.items())))
+            groups.setdefault(key, []).append(one)
+    return [
+        {
+            "cell": group[0].cell.name,
+            "arm": one.cell.arm,
+            "outcome": one.outcome,
+            "signal": one.signal,
+            "verdict": str(one.verdict),
+        }
+        for group in groups.values()
+        if len(group) > 1
+        for one in group
+    ]
+
+
+def clocks(measured: Iterable[MeasuredCell]) -> list[Row]:
+    """Mean clock over mean host load of every throughput and soak cell, loads rising."""
+    chosen = [one for kind in ("throughput", "soak") for one in of_kind(measured, kind)]
+    known = [row for row in map(_common, chosen) if row["load"] is not None and row["clock_mhz"] is not None]
+    return sorted(known, key=lambda row: row["load"])
+
+
+def soak(measured: Iterable[MeasuredCell]) -> list[Row]:
+    """One row per soak: steps, losses, parameters that are not finite, rates of the first and the last quarter."""
+    rows = []
+    for one in of_kind(measured, "soak"):
+        numbers, settings = one.measured, one.settings
+        first, last = (numbers[f"samples_per_second_{name}_quarter"] for name in ("first", "last"))
+        row = {
+            "channels": settings["channels"],
+            "batch": settings["batch"],
+            "steps": numbers["steps"],
+            "first_loss": numbers["first_loss"],
+            "last_loss": numbers["last_loss"],
+            "nonfinite_parameters": numbers["nonfinite_parameters"],
+            "slowed_by": None if None in (first, last) else rates.fall(first, last),
+        }
+        rows.append(row | _common(one))
+    return rows
+
+
+def series(measured: Iterable[MeasuredCell]) -> list[Row]:
+    """What was sampled through each soak: quantity, seconds since its start, value."""
+    return [
+        {"cell": one.cell.name, "quantity": name, "seconds": seconds, "value": value}
+        for one in of_kind(measured, "soak")
+        for name, points in one.measured["series"].items()
+        for seconds, value in points
+    ]

@@ -1,0 +1,203 @@
+"""The page of a machine study: what was found first, then the tables, with a box of what was not measured."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tachograph.record import head, trust
+from tachograph.record.machine_tables import correctness, environments, lasts, repeats, right_for, selftest, speed
+from tachograph.record.markdown import code, table, text
+
+Record = dict[str, Any]
+STATUS = {"FAIL": "unfit", "INCOMPLETE": "incomplete", "WARN": "support-only", "PASS": "support-only"}
+
+
+def parts(record: Record) -> list[str]:
+    """The parts of the page, in order."""
+    return [
+        front_matter(record),
+        f"# {text(record['study']['title'])}",
+        findings(record),
+        box(record),
+        "## The machine",
+        machine(record),
+        "## Is it right",
+        correctness(record),
+        "## Does it repeat",
+        repeats(record),
+        "## How fast is it",
+        speed(record),
+        "## Does it last",
+        lasts(record),
+        "## With and without a workaround",
+        environments(record),
+        "## What may be compared with this machine",
+        right_for(record),
+        "## What this check would have caught",
+        selftest(record),
+        "## Registration",
+        registration(record),
+        head.commands(record),
+        "## Planned and done",
+        trust.counts(record),
+        "## Provenance",
+        trust.provenance(record),
+        "## Deviations from the registration",
+        trust.deviations(record),
+        "## Where the time went",
+        trust.time(record),
+        "## How to verify",
+        trust.verification(record),
+    ]
+
+
+def front_matter(record: Record) -> str:
+    """YAML for a site: every field follows from the record.
+
+    ``status``: support-only (a machine study supports others and claims nothing itself), incomplete, or unfit.
+    ``evidence``: committed, if workflow and checker came from clean commits when the study was registered, else
+    uncommitted. ``reads``: performance only where every rate was taken under the registered quiet condition, else
+    diagnostic.
+    """
+    git = record["registration"]["git_now"]
+    clean = all(one["commit"] is not None and not one["dirty"] for one in git.values())
+    rated = [*record["rows"]["matmul"], *record["rows"]["training"]]
+    quiet = bool(rated) and all(row["held_back"] is None for row in rated)
+    values = {
+        "title": record["study"]["title"],
+        "summary": record["findings"][0],
+        "status": STATUS[record["summary"]["verdict"]],
+        "evidence": "committed" if clean else "uncommitted",
+        "reads": "performance" if quiet else "diagnostic",
+        "verdict": record["summary"]["verdict"],
+    }
+    lines = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in values.items()]
+    return "\n".join(["---", *lines, "---"])
+
+
+def findings(record: Record) -> str:
+    """What was found, the verdict first and in bold."""
+    first, *rest = record["findings"]
+    because = record["summary"]["because"]
+    why = f" Because of: {text('; '.join(because))}." if because else ""
+    return "\n\n".join([f"**{text(first)}**{why}", "\n".join(f"- {text(sentence)}" for sentence in rest)])
+
+
+def box(record: Record) -> str:
+    """A quoted box, so that nobody takes this check for more than it is."""
+    lines = [f"> - {text(one['what'])}: {text(one['why'])}" for one in record["not_measured"]]
+    return "\n".join(["> **What was not measured**", ">", *lines])
+
+
+def machine(record: Record) -> str:
+    """What the probe found; what is unknown is said to be, with its reason."""
+    probe = record["probe"]
+    if probe is None:
+        return "The probe has no result."
+    facts, unknown = probe["facts"], probe["unknown"]
+    rows = [[text(name), text(_value(facts, unknown, place))] for name, place in SHOWN.items()]
+    rows += [[f"device {index}", text(_device(device))] for index, device in enumerate(facts["devices"])]
+    if not facts["devices"]:
+        rows.append(["devices", "none was found"])
+    torch = facts["torch"] or {}
+    rows += [["BLAS and threads", text(_pool(pool))] for pool in torch.get("thread_pools", [])]
+    rows += [[f"attention in {dtype}", text(_short(kernels))] for dtype, kernels in torch.get("attention", {}).items()]
+    copies = torch.get("library_copies") or {}
+    twice = "; ".join(f"{name}: {', '.join(paths)}" for name, paths in copies.items())
+    rows.append(["two copies of one library", text(twice or "none")])
+    rows.append(["environment that matters", text(_pairs(facts["environment"]) or "nothing set")])
+    reasons = "\n".join(f"- {code(place)}: {text(reason)}" for place, reason in sorted(unknown.items()))
+    return "\n\n".join(
+        [
+            f"{code(probe['id'])}, taken {probe['taken']}; the engine knows it as {code(record['machine']['id'])}.",
+            table(["", ""], rows),
+            f"Unknown:\n\n{reasons}" if reasons else "",
+        ]
+    )
+
+
+SHOWN = {
+    "processor": "processor.model",
+    "processors, logical": "processor.logical",
+    "processors, usable here": "processor.usable",
+    "limit of the control group": "processor.control_group_limit",
+    "hypervisor": "processor.hypervisor",
+    "governor": "processor.governor",
+    "memory, bytes": "memory.total_bytes",
+    "kernel": "system.kernel",
+    "interpreter": "interpreter.version",
+    "torch": "torch.version",
+    "CUDA runtime": "torch.cuda",
+    "HIP runtime": "torch.hip",
+    "NumPy": "torch.numpy",
+    "oneDNN built in": "torch.onednn.built_in",
+    "torch's vector instructions": "torch.cpu_capability",
+    "torch's threads": "torch.threads",
+    "nvidia-smi": "nvidia_smi",
+    "device files that this user can open": "device_files_open",
+}
+
+
+def _value(facts: dict[str, Any], unknown: dict[str, str], place: str) -> str:
+    found: Any = facts
+    for part in place.split("."):
+        found = found.get(part) if isinstance(found, dict) else None
+    if found is None:
+        reason = next((why for name, why in unknown.items() if name == place or place.startswith(f"{name}.")), None)
+        return f"unknown ({reason})" if reason else "none"
+    if isinstance(found, dict):
+        return _pairs(found) or "none"
+    return ("yes" if found else "no") if isinstance(found, bool) else str(found)
+
+
+def _pairs(values: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in sorted(values.items()))
+
+
+def _short(kernels: dict[str, str]) -> str:
+    """Kernel by backend, or the cause of a refusal without the sentence that the library wrote."""
+    return _pairs({backend: said.partition(" (")[0] for backend, said in kernels.items()})
+
+
+def _device(device: dict[str, Any]) -> str:
+    return _pairs({name: value for name, value in device.items() if value is not None})
+
+
+def _pool(pool: dict[str, Any]) -> str:
+    kernel = f", kernels for {pool['architecture']}" if pool.get("architecture") else ""
+    version = pool.get("version") or "of unknown version"
+    return f"{pool['internal_api']} {version}, {pool['num_threads']} threads{kernel}"
+
+
+def registration(record: Record) -> str:
+    """What was frozen when, and under which conditions a rate counts."""
+    held = record["registration"]
+    quiet = held["quiet"]
+    total = f"{held['total_seconds']:g} s for all cells" if held["total_seconds"] else "no limit for all cells together"
+    rows = [
+        ["question", text(held["question"])],
+        ["registered", f"{held['date']}, {held['kind']}, frozen {held['registered_at']}"],
+        ["SHA-256 of the registration", code(held["sha256"])],
+        ["results known when frozen", "yes" if held["data_seen_before"] else "no"],
+        ["proof of the time", text(held["timestamp_proof"]["detail"])],
+        ["when it stops", text(held["stopping_rule"])],
+        ["what is left out", text("; ".join(held["exclusion_rules"]))],
+        ["amendments", str(len(held["amendments"])) if held["amendments"] else "none"],
+        ["checker", f"{code(held['trainer']['name'])}: {text(held['trainer']['title'])}"],
+        ["threads a cell starts with", str(held["threads"])],
+        ["time limits", f"{held['cell_seconds']:g} s for a cell unless it has its own; {total}"],
+        [
+            "quiet host",
+            f"other programs use at most {quiet['foreign_share']:.0%} of the processors, the hypervisor takes at most "
+            f"{quiet['stolen_share']:.0%}, both on average through a cell; other rates are held back",
+        ],
+        ["declared peaks", text(_pairs(held["peaks"])) or "none"],
+    ]
+    rows += [[f"arm {code(name)}", _arm(arm)] for name, arm in held["arms"].items()]
+    return table(["", ""], rows)
+
+
+def _arm(arm: dict[str, Any]) -> str:
+    variables = ", ".join(code(f"{name}={value}") for name, value in sorted(arm["environment"].items()))
+    return f"{text(arm['title'])}{'; ' + variables if variables else ''}"

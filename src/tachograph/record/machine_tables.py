@@ -1,0 +1,240 @@
+"""The tables of a machine study's page: right, repeats, fast, lasts, workarounds, reference, self-test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tachograph.record.markdown import UNKNOWN, code, factor, number, percent, significant, table, text
+from tachograph.record.speed import figure
+
+Record = dict[str, Any]
+Row = Mapping[str, Any]
+NOT_SHOWN = "–"
+
+
+def correctness(record: Record) -> str:
+    """One line per cell: errors against float64, and how much of the allowed error was used."""
+    rows = [
+        [
+            code(row["cell"]),
+            _bold(row["verdict"]),
+            _or_dash(row["nonfinite"], str),
+            _or_dash(row["wrong"], lambda value: f"{value:,}"),
+            _or_dash(row["relative"], lambda value: f"{value:.3e}"),
+            _or_dash(row["share_of_bound"], lambda value: f"{value:.3f}"),
+            text("; ".join(row["reasons"])),
+        ]
+        for row in record["rows"]["correctness"]
+    ]
+    if not rows:
+        return "No cell is registered."
+    headers = ["cell", "verdict", "not finite", "wrong elements", "relative error", "share of the bound", "found"]
+    about = (
+        "Against a float64 reference of the inputs as rounded to the tested format, computed by two routes that agree "
+        "and repeat; else nothing is compared. Relative error: largest error over largest magnitude. Share of the "
+        "bound: the largest error over what rounding can explain, element by element; above 1 an element is wrong."
+    )
+    return f"{about}\n\n{table(headers, rows, right=(2, 3, 4, 5))}"
+
+
+def repeats(record: Record) -> str:
+    """One line per operation, backend and thread count."""
+    rows = [
+        [
+            code(row["cell"]),
+            text(row["operation"]),
+            text(row["backend"]),
+            _threads(row),
+            f"{row['calls']:,}",
+            str(row["distinct_results"]),
+            _or_dash(row["differing_rate_upper_bound"], lambda value: f"≤ {value:.1%}"),
+            _or_dash(row["wrong_calls"], str),
+            _bold(row["verdict"]),
+        ]
+        for row in record["rows"]["repeatability"]
+    ]
+    if not rows:
+        return "No cell was measured."
+    headers = ["cell", "operation", "backend", "threads", "calls", "different results", "not excluded", "wrong calls",
+               "verdict"]  # fmt: skip
+    about = (
+        "SHA-256 of the raw output over repeats, thread counts and processes, each time of the same input. “Not "
+        "excluded” is the 95 % upper bound 3/n on the rate of calls that differ, where none did. Different thread "
+        "counts may give different bytes: they sum in another order."
+    )
+    return f"{about}\n\n{table(headers, rows, right=(3, 4, 5, 6, 7))}"
+
+
+def _threads(row: Row) -> str:
+    if row["threads"] is None:
+        return "device"
+    return f"{row['threads']}{' (more than processors)' if row.get('oversubscribed') else ''}"
+
+
+def speed(record: Record) -> str:
+    """Matrix products, training, their ratios, and the clock over the host's load."""
+    parts = [*_matmul(record["rows"]), *_training(record["rows"])]
+    if not parts:
+        return "No rate was measured."
+    if record["rows"]["clocks"]:
+        parts.append(figure("clock", "Clock over host load"))
+    return "\n\n".join(parts)
+
+
+def _matmul(tables: Record) -> list[str]:
+    if not tables["matmul"]:
+        return []
+    rows = [
+        [
+            text(row["device"]),
+            text(row["size"]),
+            text(row["dtype"]),
+            _rate(row, "burst", 3),
+            _rate(row, "sustained", 3),
+            "yes" if row["steady"] else "no" if row["steady"] is False else UNKNOWN,
+            percent(row["share_of_peak"]) if row["peak"] else NOT_SHOWN,
+            *_conditions(row),
+            text(row["status"]) if row["sustained"] is None else text(row["held_back"] or ""),
+        ]
+        for row in tables["matmul"]
+    ]
+    headers = ["device", "size", "format", "burst", "sustained", "steady", "of the peak", *CONDITIONS, ""]
+    ratios = [
+        f"{text(row['numerator'])} over {text(row['denominator'])} at {text(row['size'])} on {text(row['device'])}: "
+        f"{factor(row['ratio'])}{_contended(row)}"
+        for row in tables["formats"]
+    ]
+    return [
+        "Matrix product, TFLOP/s. Burst: the median of the five fastest blocks that started from idle. Sustained: all "
+        "work over all time of a window after a lead-in. ≥: a lower bound, because other work shared the machine.",
+        table(headers, rows, right=range(3, 10)),
+        *([f"Ratios of formats (sustained): {'; '.join(ratios)}."] if ratios else []),
+        figure("matmul", "TFLOP/s over size and format"),
+    ]
+
+
+def _training(tables: Record) -> list[str]:
+    if not tables["training"]:
+        return []
+    rows = [
+        [
+            text(row["device"]),
+            f"{row['parameters']:,}",
+            text(row["dtype"]),
+            f"{row['batch']:,}",
+            _rate(row, "samples_per_second", 0),
+            number(row["forward"]),
+            number(row["backward"]),
+            percent(row["memory_share"]),
+            *_conditions(row),
+            text(row["held_back"] or ""),
+        ]
+        for row in tables["training"]
+    ]
+    headers = ["device", "parameters", "format", "batch", "samples/s", "forward alone", "backward alone",
+               "memory used", *CONDITIONS, ""]  # fmt: skip
+    ratios = [
+        f"{row['channels']} channels, batch {row['batch']:,}, {text(row['dtype'])}: "
+        f"{factor(row['speed_up'])}{_contended(row)}"
+        for row in tables["speedups"]
+    ]
+    return [
+        "Training steps of the board network (forward, backward, Adam), best of several blocks and therefore ≥. "
+        "Forward and backward alone are timed in steps of their own, with a synchronisation at each end: on a busy "
+        "host they need not fit the best block.",
+        table(headers, rows, right=range(1, 11)),
+        *([f"Accelerator over processor, samples/s: {'; '.join(ratios)}."] if ratios else []),
+        figure("training", "Samples per second over batch"),
+    ]
+
+
+CONDITIONS = ["load", "clock, MHz", "other programs, CPUs"]
+
+
+def _conditions(row: Row) -> list[str]:
+    return [significant(row["load"]), number(row["clock_mhz"]), significant(row["foreign_processors"], 2)]
+
+
+def _rate(row: Row, name: str, digits: int) -> str:
+    if row[name] is None:
+        return NOT_SHOWN
+    value = significant(row[name], digits) if digits else number(row[name])
+    return f"{row['mark']} {value}".strip()
+
+
+def _contended(row: Row) -> str:
+    return "" if row["contended"] is False else " (not on a quiet host)"
+
+
+def lasts(record: Record) -> str:
+    """The soak: everything finite, the loss falls, clocks over time."""
+    rows = [
+        [
+            text(row["device"]),
+            str(row["steps"]),
+            f"{significant(row['first_loss'], 4)} → {significant(row['last_loss'])}",
+            str(row["nonfinite_parameters"]),
+            percent(row["slowed_by"]),
+            _bold(row["verdict"]),
+        ]
+        for row in record["rows"]["soak"]
+    ]
+    if not rows:
+        return "No soak was measured."
+    headers = ["device", "steps", "loss on a fixed batch", "parameters not finite",
+               "slower in the last quarter than in the first", "verdict"]  # fmt: skip
+    return f"{table(headers, rows, right=(1, 3, 4))}\n\n{figure('soak', 'Clock, temperature and power over the soak')}"
+
+
+def environments(record: Record) -> str:
+    """Each cell that ran in several arms: crash or not, right or not."""
+    by_cell: dict[str, dict[str, str]] = {}
+    for row in record["rows"]["workarounds"]:
+        how = row["signal"] or ("" if row["outcome"] == "done" else row["outcome"])
+        by_cell.setdefault(row["cell"], {})[row["arm"]] = f"{row['verdict']}{f' ({how})' if how else ''}"
+    if not by_cell:
+        return "One environment is registered, so no workaround was compared."
+    norm = record["registration"]["norm"]
+    arms = [norm, *(arm for arm in record["registration"]["arms"] if arm != norm)]
+    rows = [[code(cell), *(text(found.get(arm, NOT_SHOWN)) for arm in arms)] for cell, found in by_cell.items()]
+    return table(["cell", *map(code, arms)], rows)
+
+
+def right_for(record: Record) -> str:
+    """The preflight that a training study would take from this machine."""
+    section = record["preflight"]
+    against = [check for check in section["checks"] if check["verdict"] != "PASS"]
+    if section["ok"] is None:
+        return "No cell asks for it."
+    if not against:
+        return "Every operation that was asked repeats, and is right: its results on this machine may be a reference."
+    lines = [f"- {code(check['arm'])}: **{check['verdict']}**: {text(check['detail'])}" for check in against]
+    return "Nothing may be compared with a result of this machine that uses these:\n\n" + "\n".join(lines)
+
+
+def selftest(record: Record) -> str:
+    """The detection power that the check had on this day."""
+    section = record["selftest"]
+    if not section["registered"]:
+        return "No fault was planted."
+    rows = [
+        [
+            text(row["fault"]),
+            f"{row['caught']} of {row['planted']}",
+            text(row["must"]),
+            _bold(row["verdict"]),
+            text("; ".join([*row["by"], *row["missed"]])),
+        ]
+        for row in section["rows"]
+    ]
+    about = "Faults planted on purpose, through the same workflow as every other cell:"
+    return f"{about}\n\n{table(['fault', 'caught', 'must end as', 'verdict', 'by'], rows)}"
+
+
+def _bold(verdict: str) -> str:
+    return f"**{verdict}**"
+
+
+def _or_dash(value: Any, show: Callable[[Any], str]) -> str:
+    return NOT_SHOWN if value is None else show(value)

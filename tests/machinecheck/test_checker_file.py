@@ -1,0 +1,31 @@
+"""The shipped checker file says what this package can measure, and its faults are those it can plant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from machinecheck import faults
+from machinecheck.registry import CELLS, defaults
+from tachograph.study.loading import load_checker
+
+CHECKER = load_checker(Path(__file__).parents[2] / "config", "machinecheck")
+OF_THE_COMMAND = {"device"}
+
+
+def test_operations_and_settings_are_those_of_the_cells():
+    """Every cell and every setting of it stands in the file, and nothing else does."""
+    cells = {
+        kind: {operation: sorted(set(defaults(kind, operation)) - OF_THE_COMMAND) for operation in operations}
+        for kind, operations in CELLS.items()
+    }
+    listed = {
+        kind: {operation: sorted(settings) for operation, settings in operations.items()}
+        for kind, operations in CHECKER.operations.items()
+    }
+    assert listed == cells
+
+
+def test_faults_are_those_that_can_be_planted():
+    """Each fault of the package can be planted by a study, by the variable that the package reads."""
+    assert set(CHECKER.faults) == set(faults.NAMES)
+    assert all(fault.environment == {faults.VARIABLE: name} for name, fault in CHECKER.faults.items())

@@ -1,0 +1,41 @@
+"""Clean cells of every kind of judgement pass, with data of their own each time: no false alarm."""
+
+from __future__ import annotations
+
+import pytest
+
+from machinecheck.cells import board_network, convolution, layers, matmul, repeatability
+from machinecheck.verdict import Verdict
+
+CLEAN = {
+    "matmul fp32": lambda seed: matmul.matmul(size="96x160x64", seed=seed),
+    "matmul bf16": lambda seed: matmul.matmul(size="128", dtype="bf16", seed=seed),
+    "matmul A@A.T": lambda seed: matmul.matmul(size="96", form="A@A.T", library="numpy", seed=seed),
+    "integers": lambda seed: matmul.integers(size="96", form="A.T@B", seed=seed),
+    "convolution": lambda seed: convolution.convolution(batch=4, channels=8, repeats=2, seed=seed),
+    "network": lambda seed: board_network.network(channels=16, batch=4, seed=seed),
+    "network bf16": lambda seed: board_network.network(channels=16, batch=4, dtype="bf16", seed=seed),
+    "batch norm": lambda seed: layers.batch_norm(batch=8, channels=8, seed=seed),
+    "attention": lambda seed: layers.attention(backend="flash", shape="1,2,16,16", seed=seed),
+    "optimiser": lambda seed: layers.optimiser(numbers=1000, seed=seed),
+    "sgemm": lambda seed: repeatability.sgemm(size="64", threads="1", repeats=5, processes=1, seed=seed),
+}
+
+
+def alarms(cell, seeds):
+    """What was not PASS, by seed."""
+    found = {seed: cell(seed) for seed in seeds}
+    return {seed: result.reasons for seed, result in found.items() if result.verdict is not Verdict.PASS}
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_clean_cells_pass(name):
+    """Two clean repetitions of each cell pass."""
+    assert alarms(CLEAN[name], range(2)) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CLEAN)
+def test_twenty_clean_repetitions_pass(name):
+    """Twenty clean repetitions of each cell, 220 in all, give no false alarm."""
+    assert alarms(CLEAN[name], range(20)) == {}

@@ -1,0 +1,84 @@
+"""From a study file to cells: every combination one process, named as a file can be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tachograph.files import canonical_json, parse_json
+from tachograph.machine.cells import expand, study_cells
+from tachograph.machine.planning import plan_cells
+from tachograph.models.cells import CellGroup, Environment
+from tachograph.models.checker import Fault
+from tachograph.scripting import CONFIGURATION_VARIABLE
+from tachograph.study.loading import load_study
+from tachograph.study.opening import named_studies
+from tachograph.study.registration import content, current_study
+
+CONFIG = Path(__file__).parents[3] / "config"
+ARMS = {
+    "norm": Environment(title="as it is"),
+    "pinned": Environment(title="one thread", environment={"OPENBLAS_NUM_THREADS": "1"}),
+}
+
+
+def test_lists_places_and_arms_are_combined():
+    """Lists of settings, places and arms give every combination, each with its environment and its name."""
+    group = CellGroup(
+        name="matmul", kind="correctness", operation="matmul",
+        settings={"size": ["64", "128"], "form": "A@A.T", "onednn": [True, False]}, on=["host", "device"],
+    )  # fmt: skip
+    found = expand([group], ARMS, "norm", {}, 60.0)
+    assert len(found) == 2 * 2 * 2 * 2
+    assert [cell.name for cell in found[:4]] == [
+        "matmul-onednn-64-host", "matmul-onednn-64-host-pinned", "matmul-onednn-64-device",
+        "matmul-onednn-64-device-pinned",
+    ]  # fmt: skip
+    assert found[1].environment == {"OPENBLAS_NUM_THREADS": "1"}
+    assert found[1].settings == {"size": "64", "form": "A@A.T", "onednn": True}
+
+
+def test_cells_of_the_registration_are_those_that_were_planned():
+    """A registration is canonical JSON, whose keys are sorted: it must give the same cells in the same order."""
+    for name in ("machine-cpu", "machine"):
+        study, checker = load_study(CONFIG, name)
+        planned = plan_cells(name, study_cells(study, checker), checker, "cpu", "0", 2)
+        frozen = {"original": {"content": content(study, checker, planned)}, "amendments": []}
+        again, program, _ = current_study(parse_json(canonical_json(frozen)))
+        assert study_cells(again, program) == study_cells(study, checker)
+
+
+def test_planted_faults_run_in_the_norm_alone():
+    """A fault is planted by the environment that the checker names, and only once."""
+    group = CellGroup(name="plant", kind="correctness", operation="matmul", faults=["one NaN"])
+    (cell,) = expand([group], ARMS, "norm", {"one NaN": Fault(environment={"FAULT": "nan"}, caught="FAIL")}, 60.0)
+    assert (cell.name, cell.arm, cell.environment) == ("plant-one-NaN", "norm", {"FAULT": "nan"})
+
+
+def test_identity_is_what_determines_the_cell():
+    """A longer time limit, another thread count or other code make another run; the title of an arm does not."""
+    study, checker = load_study(CONFIG, "machine-cpu")
+
+    def identity(threads=2, code="0", **change):
+        cells = study_cells(study.model_copy(update=change), checker)
+        return plan_cells("x", cells, checker, "cpu", code, threads)[1].identity
+
+    assert identity() == identity(title="another")
+    assert len({identity(), identity(threads=1), identity(code="1"), identity(cell_seconds=61.0)}) == 4
+
+
+def test_device_and_host_cells():
+    """A cell of the device leaves the device open until it runs; one of the host names the processor."""
+    study, checker = load_study(CONFIG, "machine")
+    runs = {run.arm: run for run in plan_cells("x", study_cells(study, checker), checker, "gpu", "0", 2)}
+    assert "--device={device}" in runs["training-256-64-device"].command
+    assert "--device=cpu" in runs["training-256-64-host"].command
+    assert runs["probe"].position == 0
+
+
+def test_a_study_is_opened_by_a_target_that_names_it(monkeypatch):
+    """A file of a study on the command line opens it; an unknown name, an option or another path opens nothing."""
+    monkeypatch.chdir(CONFIG.parent)
+    arguments = ["snakemake", "results/machine-cpu/record.sha256", "results/nothing/x", "-c2", "config/studies/machine"]
+    assert named_studies(arguments) == ["machine-cpu"]
+    monkeypatch.setenv(CONFIGURATION_VARIABLE, '{"studies": ["quickstart", "machine"]}')
+    assert named_studies(["./results/machine-cpu/cells/soak.json"]) == ["machine-cpu", "quickstart", "machine"]

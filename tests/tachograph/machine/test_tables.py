@@ -1,0 +1,78 @@
+"""Rows of a machine study: what is a lower bound, what is withdrawn, what gives no number."""
+
+from __future__ import annotations
+
+from measured_cells import cell_of, ended, matmul, measured, training
+
+from tachograph.machine import tables
+from tachograph.machine.contention import contention
+from tachograph.models.machine import Quiet
+
+
+def test_contended_rates_are_lower_bounds_but_ratios_are_not():
+    """A contended rate is marked ≥ and held back; the speed-up carries that it was contended and no mark."""
+    pair = [training(64, 256, "cuda:0", 7360.0, foreign=5.0), training(64, 256, "cpu", 5892.0)]
+    rows = tables.training(pair)
+    assert [row["mark"] for row in rows] == ["≥", "≥"]  # best of several, in any case
+    assert [row["held_back"] for row in rows] == ["re-measure on an idle host", None]
+    (ratio,) = tables.speed_ups(rows)
+    assert ratio["contended"] is True
+    assert "mark" not in ratio
+    assert tables.matmul([matmul("64", "fp32", 1.0)])[0]["mark"] == ""
+    assert tables.matmul([matmul("64", "fp32", 1.0, foreign=None)])[0]["mark"] == "≥"
+
+
+def test_quiet_is_what_the_study_registered():
+    """The same load is quiet under one registered condition and not under another."""
+    record = training(64, 256, "cpu", 1.0, foreign=3.0).record
+    assert contention(record, Quiet(foreign_share=0.1)).contended is False
+    strict = contention(record, Quiet(foreign_share=0.05))
+    assert strict.contended is True
+    assert strict.because == ("other programs used 3.00 of 32 processors",)
+
+
+def test_stolen_time_and_programs_on_the_device_are_contention():
+    """A hypervisor that takes time and a foreign program on the device both count; an unreadable list is not none."""
+    record = training(64, 256, "cuda:0", 1.0).record
+    stolen = {**record["host"], "stolen_processors": {"mean": 0.5, "min": 0.5, "max": 0.5}}
+    assert contention({"host": stolen}, Quiet()).because == ("the hypervisor took 0.50 of 32 processors",)
+    user = {**record["host"], "device_users": [{"pid": 226424, "name": "llama-server"}]}
+    assert contention({"host": user}, Quiet()).because == ("process 226424 (llama-server) computed on the device",)
+    assert contention({"host": {**record["host"], "device_users": None}}, Quiet()).contended is None
+    assert contention({"host": {**record["host"], "device_users": []}}, Quiet()).contended is False
+
+
+def test_identical_rates_are_withdrawn():
+    """D29: 8.738134 in two cells is withdrawn from both; no number is left to print."""
+    rows = tables.matmul([matmul("64", "fp32", 8.738134), matmul("128", "fp32", 8.738134)])
+    assert [row["sustained"] for row in rows] == [None, None]
+    assert rows[0]["status"] == "identical to another cell's value"
+
+
+def test_rate_above_the_declared_peak_is_rejected():
+    """D29: 516.2 TFLOP/s on a device with a declared peak of 59.4 is no rate."""
+    (row,) = tables.matmul([matmul("512", "bf16", 516.2)], {"bf16": 59.4})
+    assert (row["sustained"], row["share_of_peak"], row["status"]) == (None, None, "rejected: above peak")
+
+
+def test_crashed_cells_give_no_numbers():
+    """A cell that crashed has no row of rates, and a row without numbers among the correctness cells."""
+    assert tables.training([ended("throughput", "training", {}, "crashed", signal="SIGSEGV")]) == []
+    (row,) = tables.correctness([ended("correctness", "matmul", {}, "crashed", signal="SIGSEGV")])
+    assert (row["outcome"], row["relative"], row["nonfinite"]) == ("crashed", None, None)
+
+
+def test_workarounds_are_told_apart():
+    """What crashes as installed and is right with a preloaded library is told for both arms."""
+    rows = tables.workarounds(
+        [
+            ended("correctness", "matmul", {"size": "64"}, "crashed", signal="SIGSEGV"),
+            ended("correctness", "matmul", {"size": "64"}, "done", "PASS", arm="preloaded"),
+            measured("correctness", "integers", {}, {}),
+        ]
+    )
+    assert [(row["arm"], row["outcome"], row["signal"], row["verdict"]) for row in rows] == [
+        ("as-installed", "crashed", "SIGSEGV", "INCOMPLETE"),
+        ("preloaded", "done", None, "PASS"),
+    ]
+    assert {row["cell"] for row in rows} == {cell_of("correctness", "matmul", {"size": "64"}).name}

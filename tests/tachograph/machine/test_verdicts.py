@@ -1,0 +1,102 @@
+"""What becomes of a cell, what the planted faults show, and how verdicts combine."""
+
+from __future__ import annotations
+
+import pytest
+from measured_cells import ended, measured
+
+from tachograph.machine.outcome import judge_cell
+from tachograph.machine.selftest import selftest
+from tachograph.machine.summary import summary
+from tachograph.machine.verdict import EXIT_CODES, Verdict, worst
+from tachograph.models.checker import Fault
+
+PASSED = {"verdict": "PASS", "reasons": []}
+FAULTS = {
+    "NaN": Fault(environment={"X": "nan"}, caught="FAIL"),
+    "crash": Fault(environment={"X": "crash"}, caught="crashed"),
+}
+
+
+def file_of(status="finished", code=0, signal=None, record=None, said="", started=True, oom=0):
+    """A cell's file."""
+    ends = {"status": status, "exit_code": code, "signal": signal, "oom_kills": oom, "started": started}
+    ends |= {"limit_seconds": 60.0, "reason": "no time was left"}
+    return {"ended": ends, "record": record, "said": said, "unreadable": None}
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        (file_of(record=PASSED), ("done", "PASS")),
+        (file_of("killed", None, "SIGSEGV", PASSED), ("crashed", "INCOMPLETE")),
+        (file_of("time_limit", None, "SIGTERM", PASSED), ("time limit", "INCOMPLETE")),
+        (file_of("failed", 1, said="torch.OutOfMemoryError: HIP out of memory"), ("out of memory", "INCOMPLETE")),
+        (file_of("failed", 1, said="CUDA error: no kernel image is available"), ("kernel failure", "WARN")),
+        (file_of("failed", 2, said="machinecheck: error: device: found 'cuda:0'"), ("refused", "INCOMPLETE")),
+        (file_of("failed", 1, said="ValueError: x"), ("failed", "INCOMPLETE")),
+        (file_of("failed", 1, record=PASSED, said="at exit"), ("failed", "INCOMPLETE")),
+        (file_of(), ("failed", "INCOMPLETE")),
+        (file_of("time_limit", None, started=False), ("not run", "INCOMPLETE")),
+    ],
+)
+def test_classification(file, expected):
+    """Nothing passes but a process that ended well and left a record; a record does not save a crash."""
+    found = judge_cell(file, "correctness")
+    assert (found.outcome, found.verdict) == expected
+
+
+def test_lattice():
+    """FAIL > INCOMPLETE > WARN > PASS; nothing is INCOMPLETE; only PASS and WARN exit with 0."""
+    V = Verdict
+    assert worst([V.PASS, V.WARN, V.INCOMPLETE, V.FAIL]) is V.FAIL
+    assert worst([V.PASS, V.WARN, V.INCOMPLETE]) is V.INCOMPLETE
+    assert worst([V.PASS, V.WARN]) is V.WARN
+    assert worst([]) is V.INCOMPLETE
+    assert [verdict for verdict in V if EXIT_CODES[verdict] == 0] == [V.WARN, V.PASS]
+
+
+def planted(fault, verdict="FAIL", named=None):
+    """A measured cell with a planted fault; ``named`` is the fault that its record names."""
+    found = measured("correctness", "matmul", {}, {}, verdict=verdict, fault=fault)
+    found.record["fault"] = named or fault
+    return found
+
+
+def crash():
+    """A cell that crashed, as it was made to."""
+    return ended("correctness", "matmul", {}, "crashed", signal="SIGSEGV", fault="crash")
+
+
+def test_selftest_passes_only_if_everything_was_planted_and_caught():
+    """Caught means: judged FAIL by a record that names this fault, or ended as it must. 0 of 0 is not caught."""
+    assert selftest([planted("NaN"), crash()], FAULTS)["verdict"] == "PASS"
+    assert selftest([planted("NaN", "PASS"), crash()], FAULTS)["verdict"] == "FAIL"
+    assert selftest([planted("NaN", named="crash"), crash()], FAULTS)["verdict"] == "FAIL"
+    assert selftest([planted("NaN")], FAULTS)["verdict"] == "INCOMPLETE"
+    assert selftest([], FAULTS) == {**selftest([], FAULTS), "registered": False, "verdict": None}
+
+
+def test_a_blind_check_never_passes():
+    """Cells that pass while a planted fault was missed show nothing: INCOMPLETE, and the reason is said."""
+    good = measured("correctness", "matmul", {}, {})
+    seen = [good, planted("NaN"), crash()]
+    blind = [good, planted("NaN", "PASS"), crash()]
+    assert summary(seen, selftest(seen, FAULTS), "as-installed")["verdict"] == "PASS"
+    found = summary(blind, selftest(blind, FAULTS), "as-installed")
+    assert found["verdict"] == "INCOMPLETE"
+    assert found["because"] == ["the self-test missed a planted fault, so what passed is not shown"]
+
+
+def test_planted_faults_and_other_arms_do_not_make_the_verdict():
+    """A planted fault that FAILs, and a workaround that crashes, say nothing about the machine as it is used."""
+    cells = [
+        measured("correctness", "matmul", {}, {}),
+        planted("NaN"),
+        crash(),
+        ended("correctness", "matmul", {}, "crashed", signal="SIGSEGV", arm="preloaded"),
+    ]
+    found = summary(cells, selftest(cells, FAULTS), "as-installed")
+    assert found["verdict"] == "PASS"
+    assert found["by_arm"] == {"as-installed": "PASS", "preloaded": "INCOMPLETE"}
+    assert found["planned"] == 2

@@ -1,0 +1,56 @@
+"""A checker that measures nothing: it writes the record it is asked for, or ends as it is asked to."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+HOST = {
+    "samples": 1,
+    "processors": 2,
+    "foreign_processors": {"mean": 0.0, "min": 0.0, "max": 0.0},
+    "stolen_processors": {"mean": 0.0, "min": 0.0, "max": 0.0},
+    "load_average": {"mean": 0.1, "min": 0.1, "max": 0.1},
+    "cpu_clock_mhz": {"mean": 2000.0, "min": 2000.0, "max": 2000.0},
+    "unknown": {"power_watts": "a stub has none"},
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("what")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--device")
+    parser.add_argument("--end", default="well")
+    parser.add_argument("--library", default="torch")
+    arguments = parser.parse_args()
+    with Path("measured.log").open("a") as log:
+        log.write(f"{arguments.out.parent.parent.name}\n")
+    if arguments.what == "probe":
+        facts = {"devices": [], "torch": {}, "environment": {}, "processor": {"model": "stub"}}
+        arguments.out.write_text(json.dumps({"id": "MACH-stub", "taken": "now", "facts": facts, "unknown": {}}))
+        return
+    end = arguments.end if "STUB_FAULT" not in os.environ else "wrong"
+    if end == "crash":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if end in ("hang", "slow"):
+        time.sleep(60 if end == "hang" else 3)
+    if end == "kernel":
+        sys.exit("RuntimeError: miopenStatusUnknownError")
+    record = {
+        "settings": {"device": arguments.device, "library": arguments.library},
+        "fault": os.environ.get("STUB_FAULT"),
+        "measured": {"nonfinite": 0, "corrupted": 3 if end == "wrong" else 0, "relative": 1e-7, "ratio": 0.5},
+        "verdict": "FAIL" if end == "wrong" else "PASS",
+        "reasons": ["3 elements beyond rounding"] if end == "wrong" else [],
+        "host": HOST,
+    }
+    arguments.out.write_text(json.dumps(record))
+
+
+main()

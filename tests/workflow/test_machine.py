@@ -1,0 +1,207 @@
+"""A machine study executed by real Snakemake: a crash costs one cell, a kill costs nothing that was measured."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+SCHEMA = Path(__file__).parents[2] / "workflow/schemas/machine-record.schema.json"
+STUB = Path(__file__).with_name("stub_checker.py")
+
+CHECKER = """
+schema = "checker/1"
+name = "stub"
+title = "A stub"
+about = "Measures nothing."
+cell = ["{python}", "stub_checker.py", "{kind}-{operation}", "--device={device}", "--out={out}"]
+probe = ["{python}", "stub_checker.py", "probe", "--out={out}"]
+clear_environment = ["STUB_*"]
+code = { paths = ["stub_checker.py"] }
+operations.correctness.matmul = ["end", "library"]
+
+[faults."wrong"]
+environment = { STUB_FAULT = "wrong" }
+caught = "FAIL"
+"""
+
+STUDY = """
+schema = "machine/1"
+name = "box"
+title = "The box"
+checker = "stub"
+device = "cpu"
+threads = 1
+cell_seconds = 20
+
+[registration]
+id = "5f0f7c52-0b5b-4f0b-9d0e-6f0f0c1f7a12"
+date = 2026-11-29
+question = "Is it right?"
+kind = "exploratory"
+
+[[cells]]
+name = "good"
+kind = "correctness"
+operation = "matmul"
+
+[[cells]]
+name = "plant"
+kind = "correctness"
+operation = "matmul"
+faults = ["wrong"]
+"""
+
+ENDINGS = """
+[[cells]]
+name = "ends"
+kind = "correctness"
+operation = "matmul"
+settings = { end = ["crash", "kernel", "hang"] }
+seconds = 2
+"""
+
+SLOW = """
+[[cells]]
+name = "slow"
+kind = "correctness"
+operation = "matmul"
+settings = { end = "slow", library = ["torch", "numpy"] }
+"""
+
+RECORD = "results/box/record.sha256"
+
+
+def lay_out(project, more="", edit=lambda text: text):
+    """The study ``box``, which is not among the configured ones, with ``more`` cells."""
+    (project.path / "config/checkers").mkdir()
+    (project.path / "config/checkers/stub.toml").write_text(CHECKER)
+    (project.path / "config/studies/box.toml").write_text(edit(STUDY) + more)
+    shutil.copy(STUB, project.path)
+    return project.path / "results/box"
+
+
+def ledger(folder, event):
+    """Events of one kind, oldest first."""
+    lines = map(json.loads, (folder / "ledger/ledger.jsonl").read_text().splitlines())
+    return [line for line in lines if line["event"] == event]
+
+
+def measured(project):
+    """Which cells the checker itself says it was started for, in order."""
+    return (project.path / "measured.log").read_text().split()
+
+
+def test_every_ending_is_a_result_and_the_record_holds(project):
+    """D28: SIGSEGV, a hang and a kernel that cannot be built each cost one cell; the verdict is INCOMPLETE, exit 3."""
+    folder = lay_out(project, ENDINGS)
+    done = project.snakemake("-c2", RECORD)
+    assert done.returncode == 0, done.stdout
+    record = json.loads((folder / "record/record.json").read_text())
+    jsonschema.validate(record, json.loads(SCHEMA.read_text()), cls=jsonschema.Draft202012Validator)
+    cells = {row["cell"]: row for row in record["rows"]["cells"]}
+    assert (cells["ends-crash"]["outcome"], cells["ends-crash"]["signal"]) == ("crashed", "SIGSEGV")
+    assert cells["ends-crash"]["reasons"] == ["crashed(SIGSEGV)"]
+    assert (cells["ends-kernel"]["outcome"], cells["ends-kernel"]["verdict"]) == ("kernel failure", "WARN")
+    assert cells["ends-kernel"]["reasons"] == ["RuntimeError: miopenStatusUnknownError"]
+    assert (cells["ends-hang"]["outcome"], cells["ends-hang"]["verdict"]) == ("time limit", "INCOMPLETE")
+    assert cells["good"]["verdict"] == "PASS"
+    assert record["summary"]["verdict"] == "INCOMPLETE"
+    assert record["selftest"]["verdict"] == "PASS"
+    assert record["status"] == "complete"
+    page = (folder / "record/record.md").read_text()
+    assert "**Verdict: INCOMPLETE. 2 of 5 cells were measured.**" in page
+    verified = project.tachograph("verify", "results/box")
+    assert verified.returncode == 0, verified.stdout
+    assert project.snakemake("-c1", "results/box/verdict.txt").returncode != 0
+    assert not (folder / "verdict.txt").exists()
+    assert measured(project).count("cell-good-seed0") == 1
+
+
+def test_tampering_with_a_cell_is_found(project):
+    """A number changed in a sealed cell, and a verdict changed on the page, are both named by verify."""
+    folder = lay_out(project)
+    assert project.snakemake("-c2", RECORD).returncode == 0
+    assert project.snakemake("-c1", "results/box/verdict.txt").returncode == 0
+    assert (folder / "verdict.txt").read_text() == "PASS\n"
+    cell = folder / "record/attempts/cell-good-seed0/001/good.json"
+    cell.write_text(cell.read_text().replace('"ratio": 0.5', '"ratio": 0.4'))
+    found = project.tachograph("verify", "results/box/record")
+    assert found.returncode == 1
+    assert "good.json" in found.stdout
+
+
+def test_a_kill_costs_one_cell(project):
+    """SIGKILL to the workflow in the middle of a sweep: what was measured is kept, the rest is made, nothing twice."""
+    folder = lay_out(project, SLOW)
+    process = subprocess.Popen(
+        project.command("-c1", RECORD),
+        cwd=project.path,
+        env=project.environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    log, end = project.path / "measured.log", time.monotonic() + 60
+    while not log.exists() or "cell-slow-torch-seed0" not in log.read_text():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    done = project.snakemake("-c2", RECORD)
+    assert done.returncode == 0, done.stdout
+    started = measured(project)
+    assert {name: started.count(name) for name in set(started)} == {
+        "cell-probe-seed0": 1, "cell-good-seed0": 1, "cell-plant-wrong-seed0": 1,
+        "cell-slow-torch-seed0": 2, "cell-slow-numpy-seed0": 1,
+    }  # fmt: skip
+    ends = [(line["run"], line["status"]) for line in ledger(folder, "ended") if line["run"] == "cell-slow-torch-seed0"]
+    assert ends == [("cell-slow-torch-seed0", "interrupted"), ("cell-slow-torch-seed0", "finished")]
+
+
+def test_time_for_all_gives_partial_results(project):
+    """When the registered time is used up the rest is recorded as not run, and the verdict is INCOMPLETE."""
+    folder = lay_out(project, SLOW, lambda text: text.replace("cell_seconds", "total_seconds = 2.5\ncell_seconds"))
+    done = project.snakemake("-c2", RECORD)
+    assert done.returncode == 0, done.stdout
+    record = json.loads((folder / "record/record.json").read_text())
+    outcomes = {row["cell"]: row["outcome"] for row in record["rows"]["cells"]}
+    assert outcomes["slow-torch"] == "done"
+    assert outcomes["slow-numpy"] == "not run"
+    assert record["summary"]["verdict"] == "INCOMPLETE"
+    assert "cell-slow-numpy-seed0" not in measured(project)
+    forced = project.snakemake("-c1", "results/box/cells/slow-numpy.json", "-f")
+    assert forced.returncode == 0, forced.stdout
+    assert "cell-slow-numpy-seed0" in measured(project)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ('operation = "matmul"', 'operation = "mm"', "cells[0]: operation: found 'mm', expected one of: matmul"),
+        ('faults = ["wrong"]', 'faults = ["worng"]', "cells[1]: faults: found 'worng', expected one of: wrong"),
+        ('name = "plant"', 'name = "good"\nsettings = { sise = 1 }', "settings.sise: unknown setting"),
+        ("cell_seconds = 20", "cell_seconds = -1", "cell_seconds: found -1"),
+        ('checker = "stub"', 'checker = "other"', "config/checkers/other.toml: the file is not there"),
+        ('faults = ["wrong"]', "", "found two cells called"),
+    ],
+)
+def test_bad_study_files(project, before, after, words):
+    """A wrong study is one sentence with file, place, found and expected, before anything is written."""
+
+    def edit(text):
+        text = text.replace(before, after)
+        return text if "two cells" not in words else text.replace('name = "plant"', 'name = "good"')
+
+    folder = lay_out(project, edit=edit)
+    done = project.snakemake("-c1", "-n", RECORD)
+    assert done.returncode != 0
+    assert words in done.stdout
+    assert not folder.exists()
