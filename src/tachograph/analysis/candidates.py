@@ -24,7 +24,7 @@ def candidates(sealed: SealedStudy, stages: dict[str, Any]) -> list[Row]:
     all cases, with the SHA-256 of the file it comes from. Of rivals that could all be kept, the fastest is.
     """
     planned = {run.arm: run for run in sealed.planned if run.role == "candidate"}
-    read = {name: _read(sealed, planned[name]) for name in sealed.study.candidates}
+    read = {name: _read(sealed, run) for name, run in planned.items()}
     alone = {name: _judge(sealed, name, one.result, None) for name, one in read.items()}
     rows = []
     for name, one in read.items():

@@ -25,7 +25,7 @@ def read_trial(sealed: SealedStudy, run: SealedRun) -> Measured | str:
     source = f"{run.attempt.folder}/{run.facts['result']}"
     trial = parse_trial(run.content(), source)
     if isinstance(trial, str):
-        return f"the trainer says: {trial}"
+        return f"the trainer says: {trial.rstrip('. ')}"
     rates = {side: list(trial.rates(side)) for side in (BASE, CANDIDATE)}
     confidence = 1 - alpha_of(sealed.study)
     parity, sentence, tables = _parity(trial, source)

@@ -11,8 +11,9 @@ Record = dict[str, Any]
 ORDER = ("KEPT", "REJECTED", "NO VERDICT", "NOT RUN")
 INTRODUCTION = (
     "Ideas that were measured against an arm, base and candidate in turn. A factor is that of what was timed, "
-    "candidate over base, with its interval over the pairs. Kept is what is finite, computes the same, and whose "
-    "interval lies above the least gain that is worth having."
+    "candidate over base, with its interval over the pairs. Kept is what is finite, is as near to float64 as its base "
+    "(or, where whole runs were compared, was not shown to learn otherwise), and whose interval lies above the least "
+    "gain that is worth having: worth an arm of its own, which is more than these pairs can adopt."
 )
 
 

@@ -162,6 +162,7 @@ def test_of_rivals_the_fastest_is_kept(sealed: SealedStudy, tmp_path: Path) -> N
     study.add("fine", trial([(3.0, 1.0), (3.03, 1.0)]))
     study.add("broken", trial([(9.0, 1.0), (9.09, 1.0)], bad=1))
     rows = study.rows()
+    assert list(rows) == ["slow", "fine", "broken"]  # in registered order, which no sorting of keys may change
     assert {name: row["reason"] for name, row in rows.items()} == {
         "slow": "superseded", "fine": None, "broken": "invalid-output",
     }  # fmt: skip
