@@ -5,8 +5,10 @@ from __future__ import annotations
 import fcntl
 import getpass
 import os
+import re
 import socket
 import sys
+import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +17,7 @@ from typing import Any
 from tachograph.errors import TachographError
 from tachograph.host.choice import choose_device
 from tachograph.lease.lockfile import lock_path, prepare_folder
+from tachograph.lease.processes import is_alive
 from tachograph.models import Configuration
 from tachograph.scripting import tell_jobs
 from tachograph.study.layout import StudyFolder
@@ -24,6 +27,7 @@ from tachograph.study.status import write_status
 
 GPU_TOKENS = 1
 HOST_TOKENS = 100
+HOLDER_TRIES, HOLDER_PAUSE_SECONDS = 40, 0.05
 
 _held: list[int] = []  # the locks live as long as this Snakemake process
 
@@ -91,7 +95,7 @@ def _take_session(folder: StudyFolder) -> int:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        holder = os.read(descriptor, 4096).decode(errors="replace").strip() or "unknown"
+        holder = _holder(descriptor)
         os.close(descriptor)
         raise StudyBusyError(
             f"study {folder.path.name}: it is being executed or changed by {holder}; wait for it or stop it"
@@ -100,3 +104,17 @@ def _take_session(folder: StudyFolder) -> int:
     who = f"process {os.getpid()} of {getpass.getuser()} on {socket.gethostname()}: {Path(sys.argv[0]).name}"
     os.pwrite(descriptor, who.encode() + b"\n", 0)
     return descriptor
+
+
+def _holder(descriptor: int) -> str:
+    """Who says in the lock file that it has the lock.
+
+    A holder writes a moment after it has locked; until then the text is that of an earlier one, which is dead.
+    """
+    for _ in range(HOLDER_TRIES):
+        text = os.pread(descriptor, 4096, 0).decode(errors="replace").strip()
+        match = re.match(r"process (\d+) of ", text)
+        if match and is_alive(int(match[1])):
+            return text
+        time.sleep(HOLDER_PAUSE_SECONDS)
+    return "a process that does not say its name"
