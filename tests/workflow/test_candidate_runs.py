@@ -198,6 +198,7 @@ def test_forced_candidate_is_measured_again_and_listed(once, tmp_path):
     assert [(line["run"], line["reason"]) for line in discarded] == [("candidate-quick-seed0", "forced rerun")]
 
 
+@pytest.mark.slow
 def test_discarded_candidate_is_made_again(once, tmp_path):
     """tachograph discard takes a candidate out; the next call measures that one only, and writes the record."""
     project = once.copy_to(tmp_path / "project")
@@ -215,6 +216,7 @@ def test_discarded_candidate_is_made_again(once, tmp_path):
     assert rows[0].count("REJECTED (invalid-output)") == 2
 
 
+@pytest.mark.slow
 def test_failed_candidate_fails_like_any_run_and_can_be_made_again(tmp_path):
     """The others go on, the exit code is not 0, status.md says why; once it works only that one is made."""
     project = make(tmp_path / "project", "quick", "crash")

@@ -11,7 +11,7 @@ import pytest
 @pytest.mark.parametrize(
     ("fault", "status", "words"),
     [
-        ("exit", "failed", "exit code 1"),
+        pytest.param("exit", "failed", "exit code 1", marks=pytest.mark.slow),
         ("kill", "killed", "SIGKILL"),
         ("short", "finished", "iterations"),
     ],
@@ -116,6 +116,7 @@ def test_damaged_record_is_told_and_written_again(executed, damage):
     assert len(executed.trained()) == 4
 
 
+@pytest.mark.slow
 def test_damaged_original_can_be_discarded(executed):
     """The documented way on leads to a new run and a record that lists the damaged attempt."""
     with executed.results("attempts/run-fast-seed1/001/history.jsonl").open("a") as history:

@@ -125,6 +125,7 @@ def test_every_ending_is_a_result_and_the_record_holds(project):
     assert measured(project).count("cell-good-seed0") == 1
 
 
+@pytest.mark.slow
 def test_tampering_with_a_cell_is_found(project):
     """A number changed in a sealed cell, and a verdict changed on the page, are both named by verify."""
     folder = lay_out(project)
@@ -166,6 +167,7 @@ def test_a_kill_costs_one_cell(project):
     assert ends == [("cell-slow-torch-seed0", "interrupted"), ("cell-slow-torch-seed0", "finished")]
 
 
+@pytest.mark.slow
 def test_time_for_all_gives_partial_results(project):
     """When the registered time is used up the rest is recorded as not run, and the verdict is INCOMPLETE."""
     folder = lay_out(project, SLOW, lambda text: text.replace("cell_seconds", "total_seconds = 2.5\ncell_seconds"))

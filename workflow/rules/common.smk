@@ -31,7 +31,7 @@ wildcard_constraints:
     seed=r"[0-9]+",
     key=r"[a-z]+-[A-Za-z0-9][A-Za-z0-9_-]{0,63}-seed[0-9]+",
     identity=r"[0-9a-f]{16}",
-    name=r"[a-z]+",
+    name=r"[a-z_]+",
 
 
 def forced_targets():
