@@ -257,11 +257,11 @@ class Games:
 
     def _run(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
         """Run a kernel on no more threads than the batch is worth; the result does not depend on them."""
-        allowed = numba.get_num_threads()
-        worth = min(allowed, self.count // GAMES_PER_THREAD)
-        if worth <= 1:
+        worth = self.count // GAMES_PER_THREAD
+        if worth <= 1 or numba.get_num_threads() == 1:
             return serial_twin(kernel)(*arguments)
-        numba.set_num_threads(worth)
+        allowed = numba.get_num_threads()
+        numba.set_num_threads(min(allowed, worth))
         try:
             return kernel(*arguments)
         finally:
