@@ -12,7 +12,7 @@ from armies.errors import NonFiniteTrainingError
 
 def require_finite(name: str, tensor: Tensor) -> None:
     """Raise :class:`NonFiniteTrainingError` naming the tensor if a NaN or an infinity is in it."""
-    if math.isfinite(tensor.detach().sum()):  # one fast pass; a sum that is not finite may be an overflow, so look closer
+    if math.isfinite(tensor.detach().sum()):  # one pass; if the sum only overflowed, the count below is 0
         return
     bad = int((~torch.isfinite(tensor)).sum())
     if bad:
