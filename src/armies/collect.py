@@ -79,7 +79,7 @@ class Collector:
             rollout.choices[t] = choices
             rollout.log_probs[t] = log_probs.gather(1, choices[:, None]).squeeze(1)
             if self.keeps_policy and isinstance(rollout.legal, MoveLists):
-                rollout.legal.log_probs.append(log_probs[legal >= 0].cpu().numpy())
+                rollout.legal.log_probs.append(log_probs.cpu().numpy()[host_legal.numpy() >= 0])
             rollout.values[t] = value_logits.float().softmax(-1)
             rollout.acting[t] = self.games.acting
         with timer.stage("env.step copies", "environment"):

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from armies import kernels_moves, kernels_observe, kernels_step, random_setups
 from armies.illegal import explain_illegal
+from armies.kernel_twins import serial_twin
 from armies.kernels_observe import HISTORY_PLANES, PIECE_CODES, PIECE_PLANES, PLANE_NAMES, PLANES, SUMMARY
 from armies.kernels_step import BATTLELESS_LIMIT, FLAG_CAPTURED, GOES_ON, NO_LEGAL_MOVES, PLY_CAP
 from armies.state import make_rules, make_state
@@ -256,8 +257,11 @@ class Games:
 
     def _run(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
         """Run a kernel on no more threads than the batch is worth; the result does not depend on them."""
+        worth = self.count // GAMES_PER_THREAD
+        if worth <= 1 or numba.get_num_threads() == 1:
+            return serial_twin(kernel)(*arguments)
         allowed = numba.get_num_threads()
-        numba.set_num_threads(max(1, min(allowed, self.count // GAMES_PER_THREAD)))
+        numba.set_num_threads(min(allowed, worth))
         try:
             return kernel(*arguments)
         finally:
@@ -275,17 +279,32 @@ class Games:
 _KERNEL_MODULES = (random_setups, kernels_moves, kernels_step, kernels_observe)
 
 
+def _kernels() -> dict[str, Any]:
+    """Every kernel of the engine by its name (none without compilation)."""
+    return {
+        f"{module.__name__}.{name}": kernel
+        for module in _KERNEL_MODULES
+        for name, kernel in vars(module).items()
+        if hasattr(kernel, "signatures") and kernel.__module__ == module.__name__
+    }
+
+
+def _twins() -> dict[str, tuple[Any, Any]]:
+    """The kernels that are compiled for several threads and for one."""
+    return {
+        name: (kernel, serial_twin(kernel))
+        for name, kernel in _kernels().items()
+        if kernel.targetoptions.get("parallel")
+    }
+
+
 def signatures() -> dict[str, int]:
     """Number of compiled signatures of every kernel (empty without compilation).
 
     A timed bracket must leave it unchanged: a new signature means that it contained a compilation.
     """
-    return {
-        f"{module.__name__}.{name}": len(kernel.signatures)
-        for module in _KERNEL_MODULES
-        for name, kernel in vars(module).items()
-        if hasattr(kernel, "signatures") and kernel.__module__ == module.__name__
-    }
+    counts = {name: len(kernel.signatures) for name, kernel in _kernels().items()}
+    return counts | {f"{name} serial": len(twin.signatures) for name, (_, twin) in _twins().items()}
 
 
 def warm_up(variant: Variant) -> None:
@@ -301,3 +320,6 @@ def warm_up(variant: Variant) -> None:
     games.step(games.random_actions())
     kernels_step.is_legal(games.state, 0, 0)
     kernels_step.target_of(variant.size, 0)
+    for kernel, twin in _twins().values():  # two games are worth one thread only
+        for signature in twin.signatures:
+            kernel.compile(signature)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor, nn
 
@@ -10,8 +12,10 @@ from armies.errors import NonFiniteTrainingError
 
 def require_finite(name: str, tensor: Tensor) -> None:
     """Raise :class:`NonFiniteTrainingError` naming the tensor if a NaN or an infinity is in it."""
-    if not bool(torch.isfinite(tensor).all()):
-        bad = int((~torch.isfinite(tensor)).sum())
+    if math.isfinite(tensor.detach().sum()):  # one pass; if the sum only overflowed, the count below is 0
+        return
+    bad = int((~torch.isfinite(tensor)).sum())
+    if bad:
         raise NonFiniteTrainingError(f"{name}: {bad} of {tensor.numel()} numbers are not finite")
 
 

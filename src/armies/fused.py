@@ -70,8 +70,7 @@ def _weights(network: MoveNetwork) -> Weights:
         contract=stack("contract.weight"),
         final_gain=_array(network.final_norm.weight),
         final_shift=_array(network.final_norm.bias),
-        query=_array(network.query.weight),
-        key=_array(network.key.weight),
+        query_key=_array(network.query.weight.T @ network.key.weight / math.sqrt(C)),
         value=_array(network.value.weight),
         value_shift=_array(network.value.bias),
     )

@@ -23,7 +23,7 @@ CONSTANTS = ("state.py", "variants.py")
 def kernel_sources() -> list[Path]:
     """The files of this package that compiled code is made of."""
     files = sorted(Path(__file__).parent.glob("*.py"))
-    return [path for path in files if path.name in CONSTANTS or "@njit" in path.read_text(encoding="utf-8")]
+    return [path for path in files if path.name in CONSTANTS or "njit(" in path.read_text(encoding="utf-8")]
 
 
 def sources_hash() -> str:

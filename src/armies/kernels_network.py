@@ -54,8 +54,7 @@ class Weights(NamedTuple):
     contract: Floats  # [L, C, F]
     final_gain: Floats  # [C]
     final_shift: Floats  # [C]
-    query: Floats  # [C, C]
-    key: Floats  # [C, C]
+    query_key: Floats  # [C, C]: the policy's queryᵀ key / √C
     value: Floats  # [3, C]
     value_shift: Floats  # [3]
 
@@ -135,9 +134,11 @@ def attend(query, key, value, heads, out):  # type: ignore[no-untyped-def]
         for i in range(T * R):
             flat[i] = power_of_two(flat[i])
         np.dot(value[h * (D + 1) : (h + 1) * (D + 1)], scores, weighted)
+        for r in range(R):
+            weighted[D, r] = np.float32(1) / weighted[D, r]
         for d in range(D):
             for r in range(R):
-                out[h * D + d, r] = weighted[d, r] / weighted[D, r]
+                out[h * D + d, r] = weighted[d, r] * weighted[D, r]
 
 
 @njit(cache=True, nogil=True, fastmath=FLOATS)
@@ -205,8 +206,10 @@ def embed(w, codes, summary):  # type: ignore[no-untyped-def]
             for c in range(x.shape[0]):
                 x[c, t] += pieces[c] + history[c]
     for c in range(x.shape[0]):
+        total = x[c, 0]
         for i in range(summary.size):
-            x[c, 0] += w.summarise[c, i] * np.float32(summary[i])
+            total += w.summarise[c, i] * np.float32(summary[i])
+        x[c, 0] = total
     return x
 
 
@@ -250,12 +253,11 @@ def evaluate_game(w, codes, summary, actions, logits, value):  # type: ignore[no
     R = rows.size
     normed = np.empty((C, R), np.float32)
     normalise(x, w.final_gain, w.final_shift, normed)
-    scores = np.dot(np.dot(w.query, normed).T, np.dot(w.key, normed))
-    scale = np.float32(1) / np.float32(math.sqrt(C))
+    scores = np.dot(normed.T, np.dot(w.query_key, normed))
     for move in range(actions.size):
         logits[move] = -np.inf
         if actions[move] >= 0:
-            logits[move] = scale * scores[position[w.sources[actions[move]]], position[w.targets[actions[move]]]]
+            logits[move] = scores[position[w.sources[actions[move]]], position[w.targets[actions[move]]]]
     for k in range(3):
         total = w.value_shift[k]
         for c in range(C):

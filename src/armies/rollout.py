@@ -31,8 +31,9 @@ class MoveLists:
     log_probs: list[NDArray[np.float32]] = field(default_factory=list)  # per ply [sum of counts], or none
 
     def append(self, offsets: NDArray[np.int32], actions: NDArray[np.int32]) -> None:
+        """Add a ply: lists as :meth:`armies.engine.Games.legal_list` returns them; ``actions`` is kept, not copied."""
         self.counts.append(np.diff(offsets).astype(np.int64))
-        self.actions.append(actions.copy())
+        self.actions.append(actions)
 
     def select(self, index: Tensor) -> Tensor:
         """Lists of the transitions ``index`` (int64 [K]), padded with -1 to the longest: int64 [K, L]."""
