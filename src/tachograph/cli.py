@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 import sys
 
 from tachograph import __version__
@@ -28,7 +30,11 @@ def main(argv: list[str] | None = None) -> int:
     arguments = build_parser().parse_args(argv)
     try:
         code: int = arguments.function(arguments)
+        sys.stdout.flush()
         return code
+    except BrokenPipeError:  # the reader has gone, as in `tachograph status | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
     except TachographError as error:
         print(f"tachograph: error: {error}", file=sys.stderr)
         return error.exit_code

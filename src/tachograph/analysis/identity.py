@@ -15,8 +15,8 @@ COMPARABLE = (Missing.PRESENT, Missing.NULL)
 def identical(run: SealedRun, other: SealedRun, columns: list[str]) -> dict[str, Any]:
     """``{"identical", "columns", "first_difference": {"iteration", "column", "values"} or None}``.
 
-    Bytes are compared, so that −0 and 0 differ. A cell that holds text, or that a row lacks, cannot be compared
-    here and therefore never passes for the same.
+    Bytes are compared, so that −0 and 0 differ. Rows that both lack a cell are the same in it if the column holds a
+    number in other rows; text, or a column that no row has, cannot be compared and never passes for the same.
     """
     assert run.history is not None
     assert other.history is not None
@@ -28,7 +28,8 @@ def identical(run: SealedRun, other: SealedRun, columns: list[str]) -> dict[str,
     for column in columns:
         same = a.columns[column].view(np.uint64) == b.columns[column].view(np.uint64)
         kinds = a.missing[column]
-        same &= (kinds == b.missing[column]) & np.isin(kinds, COMPARABLE)
+        comparable = (*COMPARABLE, Missing.ABSENT) if (kinds == Missing.PRESENT).any() else COMPARABLE
+        same &= (kinds == b.missing[column]) & np.isin(kinds, comparable)
         row = int(np.argmin(same)) if len(same) else 0
         if len(same) and not same[row] and (first is None or a.iteration[row] < first["iteration"]):
             values = [_cell(a.columns[column][row]), _cell(b.columns[column][row])]

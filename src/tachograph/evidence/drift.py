@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import t
 
 FLAGGED = 0.02
 
@@ -14,11 +15,14 @@ FLAGGED = 0.02
 class Drift:
     """``factor`` of the arm with the drift taken out; ``total`` relative change over the session.
 
-    ``flagged`` where that change exceeds 2 %.
+    ``low`` and ``high``: its 95 % t interval from the residuals. ``flagged`` where the change exceeds 2 % and the
+    interval leaves out 0: what the residuals alone could give is no finding.
     """
 
     factor: float
     total: float
+    low: float
+    high: float
     flagged: bool
 
 
@@ -39,6 +43,14 @@ def drift_model(
     columns = np.column_stack([block, arm, place])
     if len(rates) <= columns.shape[1] or np.linalg.matrix_rank(columns) < columns.shape[1]:
         return None
-    solution, *_ = np.linalg.lstsq(columns, np.log(np.asarray(rates, dtype=np.float64)), rcond=None)
-    total = float(solution[-1] * (len(rates) - 1))
-    return Drift(float(np.exp(solution[-2])), float(np.expm1(total)), abs(total) > FLAGGED)
+    logs = np.log(np.asarray(rates, dtype=np.float64))
+    solution, *_ = np.linalg.lstsq(columns, logs, rcond=None)
+    steps = len(rates) - 1
+    total = float(solution[-1] * steps)
+    residuals = logs - columns @ solution
+    freedom = len(rates) - columns.shape[1]
+    variance = float(residuals @ residuals) / freedom * float(np.linalg.inv(columns.T @ columns)[-1, -1])
+    half = float(t.ppf(0.975, freedom)) * variance**0.5 * steps
+    flagged = abs(total) > FLAGGED and abs(total) > half
+    low, high = np.expm1([total - half, total + half])
+    return Drift(float(np.exp(solution[-2])), float(np.expm1(total)), float(low), float(high), flagged)

@@ -43,7 +43,7 @@ def _steadiness(section: dict[str, Any]) -> str:
     rows = [
         [
             code(one["run"]),
-            text(", ".join(one["flags"])),
+            ", ".join(_outcome(flag) for flag in one["flags"]),
             f"{one['change']:+.1%}",
             f"{one['halves']:+.1%}",
             str(one["mser"]),
@@ -54,19 +54,24 @@ def _steadiness(section: dict[str, Any]) -> str:
     if not rows:
         return ""
     headers = ["run", "outcome", "trend of the duration", "later half", "MSER would drop", "within-run precision"]
-    arms = [f"{text(arm)}: {text(one['outcome'])}" for arm, one in section["arms"].items()]
+    arms = [f"{text(arm)}: {_outcome(one['outcome'])}" for arm, one in section["arms"].items()]
     of_arms = f"\n\nMean series of the arms: {'; '.join(arms)}." if arms else ""
     meaning = (
-        "\n\nSteady means that no trend was shown: none that stationary noise would not give in 5 % of studies of this "
-        "size. A large change beside it was not excluded either."
+        "\n\nNo trend shown: none that stationary noise would not give in 5 % of studies of this size. A large change "
+        "beside it was not excluded either."
     )
     return "Were the runs steady after their warm-up?\n\n" + table(headers, rows, right=range(2, 6)) + meaning + of_arms
+
+
+def _outcome(word: str) -> str:
+    """``steady`` says more than a test that found nothing."""
+    return "no trend shown" if word == "steady" else text(word)
 
 
 def _drift(record: Record) -> str:
     lines = [
         f"With a drift over the session taken out, the factor of {text(one['arm'])} is {one['factor']:.2f}x "
-        f"(drift {one['total']:+.1%})."
+        f"(drift {one['total']:+.1%}, 95% interval {one['low']:+.1%} to {one['high']:+.1%})."
         for one in record["drift"]
         if one["factor"] is not None
     ]

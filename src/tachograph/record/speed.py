@@ -104,6 +104,12 @@ def _component(section: dict[str, Any]) -> list[str]:
     return [f"{text(section['name'])} alone, in a run of its own{threads}: {rates}."]
 
 
+def _evaluations(record: Record) -> str:
+    if not record["evaluation"]["registered"]:
+        return ""
+    return "Iterations with an evaluation are left out of every window but the whole run. "
+
+
 def throughput(record: Record) -> str:
     """One row per training run: rates over named windows, iteration wall, total wall."""
     trainer, design = record["registration"]["trainer"], record["registration"]["design"]
@@ -126,7 +132,8 @@ def throughput(record: Record) -> str:
     parts = [_work(record), table(headers, rows, right=range(2, len(headers)))]
     parts += [
         "Each rate is the sum of the work over the sum of the seconds in its window, never a mean of rates. "
-        f"The seconds are those of {stage}; the total wall is that of the process, its start included."
+        + _evaluations(record)
+        + f"The seconds are those of {stage}; the total wall is that of the process, its start included."
     ]
     parts += [_phases(record), _baseline(record["baseline"], stage), _ran(record)]
     parts.append(figure("rates", "Throughput of each iteration in the order of execution"))

@@ -8,6 +8,7 @@ from tabulate import tabulate
 
 from tachograph.files import write_text
 from tachograph.record.markdown import text
+from tachograph.study.integrity import damaged_files
 from tachograph.study.layout import StudyFolder
 from tachograph.study.ledger import utc_now
 from tachograph.study.planning import PlannedRun
@@ -82,4 +83,8 @@ def next_step(folder: StudyFolder, planned: list[PlannedRun], state: StudyState)
         return f"`{execution_command(folder.path.name)}` makes what is open: {', '.join(open_runs)}."
     if not folder.record_seal.exists():
         return f"all runs count; `{execution_command(folder.path.name)}` writes the record."
+    broken = damaged_files(folder, state)
+    if broken:
+        path, wrong, way_on = broken[0]
+        return f"`{path}`: {wrong}; {way_on}."
     return f"nothing; the record is in `{folder.record}/record.md`."

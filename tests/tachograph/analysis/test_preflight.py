@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,22 @@ def test_text_is_never_called_identical(sealed: SealedStudy) -> None:
     smoke = [sealed.study.smoke[0].model_copy(update={"columns": ["device"]})]
     study = sealed.study.model_copy(update={"smoke": smoke})
     assert verdicts(preflight(replace(sealed, study=study)))["smoke", "reference"] == "FAIL"
+
+
+def _replaced(text: str, old: str, new: str) -> str:
+    return text.replace(old, new)
+
+
+def test_cells_that_both_lack_are_the_same(sealed: SealedStudy, tmp_path: Path) -> None:
+    """A column that only some rows hold is identical where both lack it; one that no row holds is not."""
+    smoke = [sealed.study.smoke[0].model_copy(update={"columns": ["kept"]})]
+    changed = replace(sealed, study=sealed.study.model_copy(update={"smoke": smoke}))
+    for key in ("preflight-reference-seed123", "preflight-reference-before-seed123"):
+        lines = sealed.runs[key].path.read_text().splitlines()
+        without = {name: value for name, value in json.loads(lines[0]).items() if name != "kept"}
+        edit = partial(_replaced, old=lines[0], new=json.dumps(without))
+        changed = with_result(changed, key, tmp_path / f"{key}.jsonl", edit)
+    assert verdicts(preflight(changed))["smoke", "reference"] == "PASS"
 
 
 def test_study_without_checks_says_so(sealed: SealedStudy) -> None:

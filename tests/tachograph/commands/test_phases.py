@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -154,3 +157,11 @@ def test_history_of_nothing_but_evaluations_has_no_table(run: list[str], capsys:
     """Every iteration of the window holds an evaluation: told, and no division by nothing."""
     assert main([*run, "--first", "75", "--last", "75"]) == 0
     assert "There is no phase table" in capsys.readouterr().out
+
+
+def test_reader_that_leaves_early_is_no_traceback(run: list[str]) -> None:
+    """`tachograph phases … | head -1` ends without a traceback."""
+    words = shlex.join([sys.executable, "-m", "tachograph.cli", *run])
+    ended = subprocess.run(f"{words} | head -c 1", shell=True, capture_output=True, text=True, check=False)
+    assert ended.stdout
+    assert "Traceback" not in ended.stderr
