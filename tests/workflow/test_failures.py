@@ -12,7 +12,7 @@ import pytest
     ("fault", "status", "words"),
     [
         pytest.param("exit", "failed", "exit code 1", marks=pytest.mark.slow),
-        ("kill", "killed", "SIGKILL"),
+        pytest.param("kill", "killed", "SIGKILL", marks=pytest.mark.slow),
         ("short", "finished", "iterations"),
     ],
 )

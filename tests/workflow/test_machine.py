@@ -139,6 +139,7 @@ def test_tampering_with_a_cell_is_found(project):
     assert "good.json" in found.stdout
 
 
+@pytest.mark.slow
 def test_a_kill_costs_one_cell(project):
     """SIGKILL to the workflow in the middle of a sweep: what was measured is kept, the rest is made, nothing twice."""
     folder = lay_out(project, SLOW)
