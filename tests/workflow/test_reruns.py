@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import time
@@ -154,3 +155,12 @@ def test_confirmatory_study_with_a_finished_run_refuses_a_change(executed_once, 
     assert project.snakemake("-c2").returncode == 0
     assert len(project.trained()) == ran + 8
     assert project.ledger("amended")[0]["results_known"] is True
+
+
+def test_attempts_tell_no_folder_of_the_machine(executed_once):
+    """run.json names what lies below the working directory relative to it."""
+    facts = [json.loads(path.read_text()) for path in executed_once.results("attempts").rglob("run.json")]
+    assert facts
+    for one in facts:
+        assert one["environment"]["NUMBA_CACHE_DIR"].startswith("results/.kernels/")
+        assert str(executed_once.path) not in json.dumps([one["command"], one["environment"]])

@@ -13,7 +13,7 @@ from typing import Any
 
 from tachograph import __version__
 from tachograph.execution.cellfile import KEPT, MEASURED, cell_file
-from tachograph.execution.environment import recorded, redacted, run_environment
+from tachograph.execution.environment import portable, recorded, redacted, run_environment
 from tachograph.execution.judging import Judgement, judge
 from tachograph.execution.outcome import not_started
 from tachograph.execution.progress import Progress
@@ -123,7 +123,7 @@ def make_attempt(
 
     sampler.start()
     if no_time:
-        outcome = not_started(no_time)
+        outcome = not_started("time_limit", no_time)
     elif planned.in_turn:
         assert isinstance(trainer, Trainer)
         outcome = make_turns(planned, trainer, result, lease.device.kind, start)
@@ -144,9 +144,9 @@ def make_attempt(
         "study": planned.study,
         "run": planned.as_dict(),
         "attempt": number,
-        "command": command,
-        "working_directory": str(root),
-        "environment": recorded(environment, planned),
+        # Relative to the working directory, which is that of the Snakefile.
+        "command": [portable(part, root) for part in command],
+        "environment": {name: portable(value, root) for name, value in recorded(environment, planned).items()},
         "device": asdict(lease.device),
         "code": {"fingerprint": planned.code, "git": _trainer_git(trainer, root)},
         "software": {"python": platform.python_version(), **installed_packages()},

@@ -59,3 +59,8 @@ def recorded(environment: Mapping[str, str], planned: PlannedRun) -> dict[str, s
         for name, value in sorted(environment.items())
         if name in planned.environment or (_matches(name, RECORDED) and not _matches(name.upper(), SECRET))
     }
+
+
+def portable(text: str, root: Path) -> str:
+    """``text`` with paths below the working directory ``root`` relative to it: a record tells nobody's folders."""
+    return text if root == root.parent else text.replace(f"{root}/", "")

@@ -59,11 +59,11 @@ class Outcome:
         return asdict(self)
 
 
-def not_started(reason: str) -> Outcome:
-    """The outcome of a program that was not run, because the time registered for all of them was used up."""
+def not_started(status: str, reason: str) -> Outcome:
+    """The outcome where no program was run, and why not."""
     now, wall = time.monotonic(), time.time()
     return Outcome(
-        status="time_limit",
+        status=status,
         exit_code=None,
         signal=None,
         reason=reason,

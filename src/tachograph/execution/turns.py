@@ -8,9 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tachograph.execution.outcome import Outcome
+from tachograph.execution.outcome import Outcome, not_started
 from tachograph.files import read_json, sha256_file, write_json
-from tachograph.lease.processes import boot_id
 from tachograph.models import Trainer
 from tachograph.models.trainer import ExitCodes
 from tachograph.study.planning import PlannedRun, block_order
@@ -35,7 +34,7 @@ def make_turns(planned: PlannedRun, trainer: Trainer, result: Path, device_kind:
     if trial.requires is not None and trial.requires != device_kind:
         reason = f"it needs a device of kind {trial.requires}, this one is of kind {device_kind}"
         _write(result, planned, [], reason)
-        return _nothing(reason)
+        return not_started("finished", f"nothing was started: {reason}")
     plans = {BASE: planned, CANDIDATE: planned.changed()}
     until = time.monotonic() + planned.max_hold_seconds
     made: list[dict[str, Any]] = []
@@ -110,25 +109,4 @@ def _together(ends: list[Outcome]) -> Outcome:
         max_rss_bytes=max(end.max_rss_bytes for end in ends),
         survivors_killed=sum(end.survivors_killed for end in ends),
         oom_kills=sum(kills) if kills else None,
-    )
-
-
-def _nothing(reason: str) -> Outcome:
-    """The outcome where no process was started."""
-    now, wall = time.monotonic(), time.time()
-    return Outcome(
-        status="finished",
-        exit_code=None,
-        signal=None,
-        reason=f"nothing was started: {reason}",
-        interrupted_by=None,
-        started_monotonic=now,
-        ended_monotonic=now,
-        started_wall=wall,
-        ended_wall=wall,
-        boot_id=boot_id(),
-        cpu_user_s=0.0,
-        cpu_system_s=0.0,
-        max_rss_bytes=0,
-        survivors_killed=0,
     )
