@@ -26,17 +26,12 @@ class Drift:
     flagged: bool
 
 
-def drift_model(
-    rates: Sequence[float],
-    fast: Sequence[bool],
-    blocks: Sequence[str],
-    positions: Sequence[int] | None = None,
-) -> Drift | None:
+def drift_model(rates: Sequence[float], fast: Sequence[bool], blocks: Sequence[str]) -> Drift | None:
     """Least squares of ln X on block, arm and position in the session (0, 1, … in the order of execution).
 
     None where the three cannot be told apart (too few runs, or all blocks in the same order).
     """
-    place = np.arange(len(rates)) if positions is None else np.asarray(positions)
+    place = np.arange(len(rates))
     names = list(dict.fromkeys(blocks))
     block = np.array([[name == other for other in names] for name in blocks], dtype=np.float64)
     arm = np.asarray(fast, dtype=np.float64)
