@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from lost_cities.config import load_config
 from lost_cities.errors import LostCitiesError, NonFiniteTrainingError, WorkerLostError
@@ -22,6 +22,12 @@ EXIT_CODES = {
 }
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """One sentence, without the usage."""
+        self.exit(EXIT_BAD_INPUT, f"lost_cities: error: {message}\n")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     options = build_parser().parse_args(arguments)
     try:
@@ -34,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="lost_cities", description="Deep CFR training of the game of Lost Cities.")
+    parser = _Parser(prog="lost_cities", description="Deep CFR training of the game of Lost Cities.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     train = _command(commands, "train", _train, "train from scratch or go on with --resume")
@@ -48,6 +54,14 @@ def build_parser() -> argparse.ArgumentParser:
     forward.add_argument("--warm-up", type=_positive, default=10, help="untimed calls per batch size (default: 10)")
     forward.add_argument("--calls", type=_positive, default=1000, help="timed calls per batch size (default: 1000)")
     forward.add_argument("--out", type=Path, required=True, help="file to write (JSON)")
+
+    parity = _command(commands, "parity", _parity, "compare ways of inference on frozen batches with float64")
+    arms = "reference=single,fast=batched"
+    parity.add_argument("--arms", type=_arms, default=arms, help=f"the reference first (default: {arms})")
+    parity.add_argument("--batches", type=_positive, default=20, help="of 64 states, per player (default: 20)")
+    parity.add_argument("--iterations", type=_positive, default=2, help="of training before (default: 2)")
+    parity.add_argument("--seed", type=_seed, default=0, help="default: 0")
+    parity.add_argument("--out", type=Path, required=True, help="file to write (JSON)")
 
     engine = _command(commands, "engine", _engine, "time the engine alone, CPU time of one thread")
     engine.add_argument("--games", type=_positive, default=2000, help="per repeat (default: 2000)")
@@ -90,6 +104,13 @@ def _sizes(text: str) -> list[int]:
     return [_positive(part) for part in text.split(",")]
 
 
+def _arms(text: str) -> dict[str, str]:
+    arms = dict(part.partition("=")[::2] for part in text.split(","))
+    if "" in arms or len(arms) < len(text.split(",")) or not set(arms.values()) <= {"single", "batched"}:
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected NAME=single or NAME=batched, each name once")
+    return arms
+
+
 def _train(options: argparse.Namespace) -> None:
     config = load_config(options.config, options.set)
     from lost_cities.train import train  # torch takes a second to import; bad input is told before it
@@ -116,6 +137,17 @@ def _forward(options: argparse.Namespace) -> None:
             f"batch {row['batch_size']:5d}: {row['microseconds_per_call']:10.1f} us per call "
             f"{row['microseconds_per_state']:9.2f} us per state  {row['speed_up']:6.2f} x"
         )
+
+
+def _parity(options: argparse.Namespace) -> None:
+    config = load_config(options.config, options.set)
+    check_writable(options.out)
+    from lost_cities.parity import parity
+
+    result = parity(config, options.arms, options.batches, options.iterations, options.seed)
+    write_json(options.out, result)
+    for row in result["tensors"]:
+        print(f"{row['arm']}, {row['name']}: RMSE {row['rmse_fp64']:.3g}, largest error {row['max_abs_fp64']:.3g}")
 
 
 def _engine(options: argparse.Namespace) -> None:
