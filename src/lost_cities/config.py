@@ -93,7 +93,10 @@ class MemorySizes(Section):
 
 
 class Optimization(Section):
-    learning_rate: float = Field(default=1e-4, gt=0)
+    advantage_learning_rate: float = Field(
+        default=1e-4, gt=0, description="of Adam; sampled advantages are noise for the most part, which a high one learns"
+    )
+    strategy_learning_rate: float = Field(default=1e-4, gt=0, description="of Adam; its targets are known exactly")
     gradient_clip: float = Field(default=1.0, gt=0)
     advantage_batch_size: Count = 1024
     advantage_updates: Count = Field(default=100, description="per player and iteration")
