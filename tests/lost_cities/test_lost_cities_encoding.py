@@ -10,7 +10,9 @@ from plain_lost_cities import PlainGame
 from lost_cities.encoding import input_names, input_scales
 from lost_cities.kernels.encode import encode
 from lost_cities.kernels.game import step
-from lost_cities.rules import STANDARD, Rules
+from lost_cities.rules import STANDARD, Rules, make_rules
+
+LARGE = make_rules(colours=2, ranks=55, handshakes=1, hand=9, cost=20, action_cap=300)  # sums beyond an int8
 
 
 def expected_inputs(rules: Rules, game: PlainGame) -> dict[str, int]:
@@ -54,10 +56,10 @@ def expected_inputs(rules: Rules, game: PlainGame) -> dict[str, int]:
     values["hundredths of the action cap left"] = int(100 * (rules.action_cap - game.taken) / rules.action_cap)
     values["own score in steps of 8, rounded down"] = int(np.floor(game.score(me) / 8))
     values["other's score in steps of 8, rounded down"] = int(np.floor(game.score(other) / 8))
-    return values
+    return {name: max(-127, min(127, value)) for name, value in values.items()}
 
 
-@pytest.mark.parametrize(("rules", "seeds"), [(STANDARD, range(4)), (SMALL, range(20))])
+@pytest.mark.parametrize(("rules", "seeds"), [(STANDARD, range(4)), (SMALL, range(20)), (LARGE, range(3))])
 def test_inputs_have_the_documented_meaning(rules, seeds):
     """Each input of each state of random games is the number that its name says, computed from the slow twin."""
     names = input_names(rules)

@@ -30,7 +30,7 @@ def encode(rules, row, out):
         playable = can_play(rules, row, mover, kind)
         out[at + colours + 2] = playable
         if playable and rank > 0:
-            out[playable_block + colour] += rank + 1
+            out[playable_block + colour] = _limit(out[playable_block + colour] + rank + 1)
         out[hand_block + kind] += 1
         at += colours + 3
     at = hand_block + kinds
