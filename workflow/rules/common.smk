@@ -15,7 +15,7 @@ ROOT = Path.cwd()
 ENVIRONMENT = str(Path(workflow.basedir) / "envs" / "tachograph.yaml")
 
 try:
-    CONFIGURATION, STUDIES = opening.open_studies(config, ROOT, sys.argv[1:])
+    CONFIGURATION, STUDIES = opening.open_studies(SETTINGS, ROOT, sys.argv[1:])
     opening.refuse_unplanned(STUDIES, sys.argv[1:])  # Snakemake knows its targets only later
 except TachographError as error:
     raise WorkflowError(str(error))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import reprlib
 import tomllib
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,9 +15,13 @@ from tachograph.errors import TachographError
 from tachograph.machine.cells import check_groups, check_names, preflight_cells, study_cells
 from tachograph.models import AnyStudy, Checker, Configuration, MachineStudy, Program, Study, Trainer
 from tachograph.study.reach import refuse_undecidable
+from tachograph.yamlfile import read_yaml
 
 M = TypeVar("M", bound=BaseModel)
 MAX_TOML_BYTES = 1024 * 1024
+CONFIGURATION_FILE = Path("config/config.yaml")
+SHOWN = reprlib.Repr()  # a value in a sentence, however large or deep it is
+SHOWN.maxstring = SHOWN.maxother = 200
 
 
 def _place(location: tuple[int | str, ...]) -> str:
@@ -69,7 +74,7 @@ def _sentence(file: str, error: ValidationError, model: type[BaseModel]) -> str:
     message = first["msg"].removeprefix("Value error, ")
     if kind == "value_error":
         return f"{file}: {place}: {message}{also}" if location else f"{file}: {message}{also}"
-    return f"{file}: {place}: found {first['input']!r}, expected: {message}{also}"
+    return f"{file}: {place}: found {SHOWN.repr(first['input'])}, expected: {message}{also}"
 
 
 def validate(model: type[M], value: Any, file: str) -> M:
@@ -205,6 +210,18 @@ def refuse_shared_registration(folder: Path, study: AnyStudy) -> None:
             )
 
 
-def load_configuration(value: Mapping[str, Any], file: str = "config/config.yaml") -> Configuration:
-    """The workflow's configuration, as Snakemake merged it from file and command line, checked."""
+def load_configuration(value: Mapping[str, Any], file: str = str(CONFIGURATION_FILE)) -> Configuration:
+    """The workflow's configuration, checked; ``file`` is named in errors."""
     return validate(Configuration, dict(value), file)
+
+
+def merged_configuration(files: Sequence[Path], given: Mapping[str, Any]) -> Configuration:
+    """The configuration of ``files``, later ones first in rank, under what the command line gives (``--config``).
+
+    The files are read by :func:`tachograph.yamlfile.read_yaml`. Raises TachographError.
+    """
+    merged: dict[str, Any] = {}
+    for file in files:
+        merged |= read_yaml(file)
+    names = [str(file) for file in files] + (["--config"] if given else [])
+    return load_configuration({**merged, **given}, " with ".join(names) or "--config")

@@ -11,7 +11,6 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tachograph.errors import TachographError
 from tachograph.host.choice import device_kind
@@ -24,7 +23,7 @@ from tachograph.scripting import configuration as told_configuration
 from tachograph.study.fingerprint import code_fingerprint
 from tachograph.study.integrity import refuse_damage, refuse_links
 from tachograph.study.layout import StudyFolder
-from tachograph.study.loading import load_checker, load_configuration, load_study, refuse_shared_registration
+from tachograph.study.loading import load_checker, load_study, refuse_shared_registration
 from tachograph.study.planning import BAND, IDENTITY_CHARACTERS, DeviceKind, PlannedRun, plan_study
 from tachograph.study.registration import content_digest, refuse_silent_change
 from tachograph.study.state import read_state
@@ -151,14 +150,13 @@ def named_studies(arguments: Sequence[str]) -> list[str]:
 
 
 def open_studies(
-    config: Mapping[str, Any], root: Path, arguments: Sequence[str] = ()
+    configuration: Configuration, root: Path, arguments: Sequence[str] = ()
 ) -> tuple[Configuration, dict[str, OpenedStudy]]:
     """All configured studies, checked: files valid, sealed results as they were, no silent change.
 
     A study that is not configured is opened too if ``arguments``, the command line of Snakemake, name a file of it.
     """
     check_platform()
-    configuration = load_configuration(config)
     more = [name for name in named_studies(arguments) if name not in configuration.studies]
     configuration = configuration.model_copy(update={"studies": [*configuration.studies, *more]})
     opened = {}
