@@ -122,6 +122,7 @@ def main() -> None:
     device = occupy(f"{arm} {arguments.seed}")
     file = Path("faults") / arm
     planted = file.read_text().strip() if file.exists() else ""
+    print(f"{arm}, seed {arguments.seed}", flush=True)  # its log
     pause = 0.004 if arm == "fast" else 0.008
     with open("trained.log", "a", encoding="utf-8") as log:  # the test's own count of what really ran
         log.write(f"{arm} {arguments.seed} {arguments.iterations}\n")
