@@ -52,12 +52,12 @@ def find_planned(planned: list[PlannedRun], role: str, arm: str, seed: int) -> P
 def discard(folder: StudyFolder, planned: PlannedRun, reason: str) -> None:
     """Put the discard on the ledger, withdraw the target and set the standing record aside.
 
-    Raises TachographError if no attempt of the run counts.
+    Raises TachographError if no attempt of the run counts or stands as invalid.
     """
-    counted = read_state(folder).counted(planned)
-    if counted is None:
-        raise TachographError(f"{planned.key}: no attempt counts, so there is nothing to discard")
-    discard_attempt(folder, planned.key, counted.number, reason)
+    settled = read_state(folder).settled(planned)
+    if settled is None:
+        raise TachographError(f"{planned.key}: no attempt has a result, so there is nothing to discard")
+    discard_attempt(folder, planned.key, settled.number, reason)
     for name in (planned.target, planned.run_file):
         (folder.path / name).unlink(missing_ok=True)
     write_status(folder)

@@ -13,6 +13,8 @@ from tachograph.evidence.history import History
 from tachograph.evidence.judging import judged
 
 MAX_BAD_CLOCK_SHARE = 0.5
+# Gates that speak of what the training computed, and not of how it was measured (statistics.md, 3.2, verdict table).
+OF_THE_OUTPUT = frozenset({"iterations", "finite metrics", "work unit", "work", "zero work"})
 
 
 @dataclass(frozen=True)

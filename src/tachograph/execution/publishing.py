@@ -18,7 +18,7 @@ from tachograph.study.state import Attempt, read_state
 
 
 class OutdatedError(TachographError):
-    """The attempt no longer counts for what is registered: a job came too late."""
+    """The attempt no longer stands for what is registered: a job came too late."""
 
     exit_code = 1
 
@@ -26,7 +26,7 @@ class OutdatedError(TachographError):
 def publish(planned: PlannedRun, attempt: Attempt, folder: StudyFolder) -> None:
     """Copy the result and then run.json to the target, each by rename; a reader accepts only a pair that fits.
 
-    One job at a time, and only the attempt that counts for the registered plan at this very moment: a job whose
+    One job at a time, and only the attempt that stands for the registered plan at this very moment: a job whose
     Snakemake is long dead cannot publish over what was made or decided since. Raises :class:`OutdatedError` then,
     and TachographError for a sealed file that was altered.
     """
@@ -34,13 +34,13 @@ def publish(planned: PlannedRun, attempt: Attempt, folder: StudyFolder) -> None:
         registration = read_registration(folder)
         registered = current_study(registration)[2] if registration else []
         state = read_state(folder)
-        counted = state.counted(planned)
+        settled = state.settled(planned)
         if planned.identity not in {run.identity for run in registered if run.key == planned.key}:
             raise OutdatedError(
                 f"{planned.study}: {planned.key} is registered with another plan since; attempt {attempt.number} is "
                 "kept and not published"
             )
-        if counted is None or counted.number != attempt.number:
+        if settled is None or settled.number != attempt.number:
             raise OutdatedError(
                 f"{planned.study}: attempt {attempt.number} at {planned.key} was discarded meanwhile; it is kept and "
                 "not published"

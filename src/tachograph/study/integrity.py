@@ -56,7 +56,7 @@ def damaged_files(folder: StudyFolder, state: StudyState, *, whole: bool = False
             check(folder.registration, registered["file_sha256"], f"tachograph restore {name}")
     for key, tries in state.attempts.items():
         for attempt in tries:
-            if attempt.discarded is None and attempt.validity == "valid":
+            if attempt.stands:
                 discard = f"restore it from a backup, or: {discard_command(name, key)}"
                 for file, sha in attempt.files.items():
                     if file not in attempt.pruned:

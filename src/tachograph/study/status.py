@@ -78,13 +78,15 @@ def execution_command(study: str, cores: str = "all") -> str:
 
 def next_step(folder: StudyFolder, planned: list[PlannedRun], state: StudyState) -> str:
     """One sentence: what the user does now."""
-    open_runs = [run.key for run in planned if state.run_status(run) != "counted"]
+    open_runs = [run.key for run in planned if state.settled(run) is None]
     if open_runs:
         return f"`{execution_command(folder.path.name)}` makes what is open: {', '.join(open_runs)}."
     if not folder.record_seal.exists():
-        return f"all runs count; `{execution_command(folder.path.name)}` writes the record."
+        return f"all runs have a result; `{execution_command(folder.path.name)}` writes the record."
     broken = damaged_files(folder, state)
     if broken:
         path, wrong, way_on = broken[0]
         return f"`{path}`: {wrong}; {way_on}."
-    return f"nothing; the record is in `{folder.record}/record.md`."
+    invalid = [run for run in planned if state.counted(run) is None]
+    again = f"; `snakemake {folder.path / invalid[0].target} -f` makes an invalid run again" if invalid else ""
+    return f"nothing; the record is in `{folder.record}/record.md`{again}."
