@@ -42,9 +42,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{change['key']}: {change['before']!r} -> {change['after']!r}")
     for one_changed in changed:
         attempt, now = one_changed.attempt, one_changed.now
-        print(
-            f"{attempt.key}: attempt {attempt.number} was judged again: {now.validity}{f' ({now.reason})' if now.reason else ''}"
-        )
+        why = f" ({now.reason})" if now.reason else ""
+        print(f"{attempt.key}: attempt {attempt.number} was judged again: {now.validity}{why}")
     known = "known" if state.any_finished else "not yet known"
     print(f"Amended; the results of finished runs were {known}. Next: snakemake")
     return 0

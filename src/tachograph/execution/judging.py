@@ -156,12 +156,13 @@ def says_not_finite(trainer: Program, status: str, exit_code: int | None) -> boo
 
 def _gave_up(trainer: Trainer, result: Path, reason: str | None) -> Judgement:
     """A trainer that ended itself since its numbers were not finite; its history says how far it came."""
-    check = {"name": NOT_FINITE_GATE, "ok": False, "detail": reason or "the trainer says that a number is not finite"}
+    detail = reason or "the trainer says that a number is not finite"
+    check = {"name": NOT_FINITE_GATE, "ok": False, "detail": detail}
     try:
         ingest = ingest_report(read_history(result, history_spec(trainer.history)))
     except TachographError as error:
         ingest = {"unreadable": str(error)}
-    return Judgement("invalid", f"{check['name']}: {check['detail']}", [check], ingest, NOT_FINITE_GATE)
+    return Judgement("invalid", f"{NOT_FINITE_GATE}: {detail}", [check], ingest, NOT_FINITE_GATE)
 
 
 def _cache(result: Path, described: HistoryFile) -> str | None:
