@@ -19,9 +19,9 @@ NOT_FINITE = 4  # as the trainer file declares it
 
 
 def fault(arm: str, seed: int) -> str:
-    """The fault that a test has planted for this arm: ``exit``, ``kill``, ``short``, ``nan``, ``null`` or nothing.
+    """The fault that a test has planted for this arm, nothing if none is.
 
-    Of several words the seed chooses one.
+    One of ``exit``, ``kill``, ``short``, ``nan``, ``null``, ``silent`` (it fails before its first row). Of several words the seed chooses one.
     """
     file = Path("faults") / arm
     words = file.read_text().split() if file.exists() else []
@@ -40,6 +40,8 @@ def main() -> None:
     planted = fault(arm, arguments.seed)
     with open("trained.log", "a", encoding="utf-8") as log:  # the test's own count of what really ran
         log.write(f"{arm} {arguments.seed} {arguments.iterations}\n")
+    if planted == "silent":
+        sys.exit("the stub was told to fail")
     generator = random.Random(arguments.seed)
     with HistoryWriter(arguments.out / "history.jsonl") as history:
         for iteration in range(1, arguments.iterations + 1):

@@ -118,3 +118,31 @@ def test_description_that_cannot_read_a_standing_result_is_refused(executed):
     assert "a result that stands cannot be read" in done.stdout
     assert executed.results("ledger/registration.json").read_bytes() == before
     assert len(executed.trained()) == 4
+
+
+def test_run_that_fails_each_time_can_be_left_at_that(tmp_path):
+    """Without a result there is no record; settled failures stand as invalid in it, also where nothing was written."""
+    project = make_project(tmp_path / "project")
+    early = project.tachograph("settle", "toy", "fast", "0", "--reason", "no")
+    assert (early.returncode, "never executed" in early.stdout) == (2, True)
+    project.plant("fast", "exit silent")
+    assert project.snakemake("-c2").returncode != 0
+    assert "tachograph settle toy fast 0" in project.results("status.md").read_text()
+    refused = project.tachograph("settle", "toy", "reference", "0", "--reason", "no")
+    assert "it has a result already" in refused.stdout
+    for seed in ("0", "1"):
+        done = project.tachograph("settle", "toy", "fast", seed, "--reason", "it never works here")
+        assert done.returncode == 0, done.stdout
+    project.results("runs/fast/seed1/history.jsonl").unlink()
+    assert project.tachograph("restore", "toy").returncode == 0
+    done = project.snakemake("-c2")
+    assert done.returncode == 0, done.stdout
+    assert len(project.trained()) == 4
+    assert "it never works here (exit status: exit code 1: the stub was told to fail)" in (
+        project.results("record/record.md").read_text()
+    )
+    assert (record_of(project)["counts"]["invalid"], record_of(project)["counts"]["missing"]) == (2, 0)
+    assert project.tachograph("verify", "results/toy/record").returncode == 0
+    project.heal()
+    assert project.snakemake("results/toy/runs/fast/seed1/history.jsonl", "-f", "-c2").returncode == 0
+    assert project.trained()[4:] == ["fast 1 6"]

@@ -100,9 +100,17 @@ def _attempts(sealed: Sealed) -> Iterator[dict[str, Any]]:
 
 
 def _judged_anew(sealed: Sealed) -> Iterator[dict[str, Any]]:
-    """Attempts that an amendment of the trainer file made valid or invalid."""
+    """Attempts that an amendment of the trainer file made valid or invalid, and failed ones that were left at that."""
     for event in sealed.state.events:
-        if event["event"] == "judged":
+        if event["event"] == "judged" and "settled" in event:
+            yield _entry(
+                "settled",
+                f"the failure of attempt {event['attempt']} was taken as the result at {event['at']}: "
+                f"{event['settled']} ({event['reason']})",
+                run=event["run"],
+                effect="the run is invalid and gives no number anywhere",
+            )
+        elif event["event"] == "judged":
             before = event["before"]
             was = before["validity"] + (f" ({before['reason']})" if before["reason"] else "")
             now = event["validity"] + (f" ({event['reason']})" if event["reason"] else "")

@@ -140,7 +140,7 @@ def _judge_history(planned: PlannedRun, trainer: Trainer, result: Path, metrics:
     )
     judged = judge_history(history, Ended(exit_code=0, cache=_cache(result, trainer.history)), expected)
     ingest = ingest_report(history)
-    checks = [{"name": check.name, "ok": check.ok, "detail": check.detail} for check in judged.checks]
+    checks: list[dict[str, Any]] = [vars(check) for check in judged.checks]
     inside = _stage_inside(history, trainer.history)
     checks.append(inside)
     failed = next((check for check in checks if not check["ok"]), None)

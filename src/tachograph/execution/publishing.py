@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from tachograph.errors import TachographError
 from tachograph.execution.attempt import RUN
-from tachograph.files import publish_copy, read_json, sha256_file
+from tachograph.files import EMPTY_SHA256, publish_copy, read_json, sha256_file, write_text
 from tachograph.study.layout import StudyFolder
 from tachograph.study.ledger import Ledger
 from tachograph.study.planning import PlannedRun
@@ -50,13 +50,16 @@ def publish(planned: PlannedRun, attempt: Attempt, folder: StudyFolder) -> None:
             if file not in attempt.pruned and sha256_file(place / file) != sha:
                 raise TachographError(f"{place / file}: it was altered after the run ended, expected SHA-256 {sha}")
         result = read_json(place / RUN)["result"]
-        publish_copy(place / result, folder.path / planned.target)
+        if result in attempt.files:
+            publish_copy(place / result, folder.path / planned.target)
+        else:  # the program failed before it wrote anything, and was left at that
+            write_text(folder.path / planned.target, "")
         publish_copy(place / RUN, folder.path / planned.run_file)
         Ledger(folder.ledger).append(
             "published",
             run=planned.key,
             attempt=attempt.number,
-            files={planned.target: attempt.files[result], planned.run_file: attempt.files[RUN]},
+            files={planned.target: attempt.files.get(result, EMPTY_SHA256), planned.run_file: attempt.files[RUN]},
         )
 
 
