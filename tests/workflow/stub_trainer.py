@@ -19,9 +19,9 @@ NOT_FINITE = 4  # as the trainer file declares it
 
 
 def fault(arm: str, seed: int) -> str:
-    """The fault that a test has planted for this arm, nothing if none is.
+    """The fault that a test has planted for this arm, nothing if none is; of several words the seed chooses one.
 
-    One of ``exit``, ``kill``, ``short``, ``nan``, ``null``, ``silent`` (it fails before its first row). Of several words the seed chooses one.
+    One of ``exit``, ``kill``, ``short``, ``nan``, ``null``, and ``silent``: it fails before its first row.
     """
     file = Path("faults") / arm
     words = file.read_text().split() if file.exists() else []
