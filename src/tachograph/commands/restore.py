@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from tachograph.errors import TachographError
-from tachograph.files import publish_copy
+from tachograph.files import EMPTY_SHA256, publish_copy, write_text
 from tachograph.record.manifest import manifest_findings
 from tachograph.study.integrity import damage, damaged_files, sealed_now, sound_copy
 from tachograph.study.layout import StudyFolder
@@ -46,8 +46,13 @@ def restore(folder: StudyFolder, state: StudyState) -> list[str]:
     """
     done = []
     for path, sha, _ in sealed_now(folder, state):
-        if damage(path, sha, whole=True) and (source := sound_copy(folder, state, sha)):
-            _refuse_linked_folder(folder, path)
+        if not damage(path, sha, whole=True):
+            continue
+        _refuse_linked_folder(folder, path)
+        if sha == EMPTY_SHA256:
+            write_text(path, "")
+            done.append(f"{path}: restored, it is empty")
+        elif source := sound_copy(folder, state, sha):
             publish_copy(source, path)
             done.append(f"{path}: restored from {source}")
     written = state.last("record_written", "record_set_aside")

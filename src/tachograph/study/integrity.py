@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tachograph.errors import TachographError
-from tachograph.files import sha256_file
+from tachograph.files import EMPTY_SHA256, sha256_file
 from tachograph.record.manifest import manifest_findings
 from tachograph.study.layout import StudyFolder
 from tachograph.study.registration import read_registration, unfinished
@@ -17,12 +17,12 @@ from tachograph.study.state import StudyState
 HASHED_AT_START = 64 * 1024 * 1024  # larger files are compared by `tachograph verify`, not at every start
 
 
-def discard_command(study: str, key: str) -> str:
-    """The command line that takes the run ``key`` out."""
+def run_command(command: str, study: str, key: str) -> str:
+    """The command line of ``tachograph discard`` or ``settle`` for the run ``key``."""
     role, _, rest = key.partition("-")
     arm, _, seed = rest.rpartition("-seed")
     named = "" if role == "run" else f" --role {role}"
-    return f'tachograph discard {study} {arm} {seed}{named} --reason "…"'
+    return f'tachograph {command} {study} {arm} {seed}{named} --reason "…"'
 
 
 def damage(path: Path, expected: str, *, whole: bool = False) -> str | None:
@@ -47,7 +47,7 @@ def sealed_now(folder: StudyFolder, state: StudyState) -> Iterator[tuple[Path, s
         yield folder.registration, registered["file_sha256"], None
     for key, tries in state.attempts.items():
         for attempt in tries:
-            if attempt.discarded is None and attempt.validity == "valid":
+            if attempt.stands:
                 for file, sha in attempt.files.items():
                     if file not in attempt.pruned:
                         yield folder.path / attempt.folder / file, sha, key
@@ -74,9 +74,9 @@ def damaged_files(folder: StudyFolder, state: StudyState, *, whole: bool = False
             continue  # a program was killed before it published this one
         wrong = damage(path, sha, whole=whole)
         if wrong:
-            there = sound_copy(folder, state, sha)
+            there = sha == EMPTY_SHA256 or sound_copy(folder, state, sha)
             way_on = f"tachograph restore {name}" if there else "bring it back from a backup"
-            found.append((path, wrong, f"{way_on}, or: {discard_command(name, key)}" if key else way_on))
+            found.append((path, wrong, f"{way_on}, or: {run_command('discard', name, key)}" if key else way_on))
     _check_against_ledger(folder, state, found)
     written = state.last("record_written", "record_set_aside")
     if written and written["event"] == "record_written":
