@@ -38,6 +38,9 @@ def main(argv: list[str] | None = None) -> int:
     except TachographError as error:
         print(f"tachograph: error: {error}", file=sys.stderr)
         return error.exit_code
+    except OSError as error:  # a full disk, a folder that may not be written
+        print(f"tachograph: error: {error.filename or 'a file'}: {error.strerror or error}", file=sys.stderr)
+        return 2
 
 
 if __name__ == "__main__":

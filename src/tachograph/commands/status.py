@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _tell_damage(broken: list[tuple[Path, str, str]]) -> None:
     for path, wrong, way_on in broken:
-        print(f"**Damaged**: {path}: {wrong}; the way on: {way_on}\n")
+        print(f"**Damaged**: {_on_terminal(str(path))}: {wrong}; the way on: {way_on}\n")
 
 
 def _on_terminal(words: str) -> str:
@@ -62,5 +62,8 @@ def _disk(folder: StudyFolder, state: StudyState) -> str:
     lines = [f"On disk: {parts}."]
     attempts = [attempt for tries in state.attempts.values() for attempt in tries]
     for one in attempts:
-        lines += [f"* {one.folder}/{name}: {in_words(gone.bytes)}, {gone.words}" for name, gone in one.pruned.items()]
+        lines += [
+            f"* {one.folder}/{_on_terminal(name)}: {in_words(gone.bytes)}, {gone.words}"
+            for name, gone in one.pruned.items()
+        ]
     return "\n".join([*lines, ""])

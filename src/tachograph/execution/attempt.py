@@ -30,6 +30,7 @@ from tachograph.study.gitstate import git_state
 from tachograph.study.layout import StudyFolder
 from tachograph.study.ledger import Ledger
 from tachograph.study.planning import PlannedRun, resolve_command
+from tachograph.study.seal import put_back, seal, stray
 from tachograph.study.state import read_state
 
 LOG = "trainer.log"
@@ -130,6 +131,7 @@ def make_attempt(
     else:
         outcome = start(planned, out, planned.seed, planned.max_hold_seconds)
     sampler.stop()
+    lost = put_back(place)
     reason = _reason(outcome, place / LOG)
     reason = redacted(reason, environment, planned) if reason else None
     if planned.role == "cell":
@@ -137,12 +139,12 @@ def make_attempt(
         write_json(result, cell_file(planned, outcome, place / MEASURED, words))
     if planned.trains and says_not_finite(trainer, outcome.status, outcome.exit_code):
         result.touch()  # a result, even where the trainer gave up before its first row
-    strange = stray(place)
+    strange = lost or stray(place)
     if strange:
         judgement = Judgement("invalid", strange)
     else:
         judgement = judge(planned, trainer, result, outcome.status, reason, outcome.exit_code)
-    sealed = _seal(place)
+    sealed = seal(place)
     facts = {
         "schema": "run/1",
         "generator": {"name": "tachograph", "version": __version__},
@@ -191,26 +193,8 @@ def make_attempt(
 def _next_number(folder: StudyFolder, key: str) -> int:
     """The number of a new attempt; numbers are never used twice."""
     told = [attempt.number for attempt in read_state(folder).attempts.get(key, [])]
-    there = [int(path.name) for path in (folder.attempts / key).glob("[0-9]*") if path.name.isdigit()]
+    there = [int(path.name) for path in (folder.attempts / key).glob("[0-9]*") if path.name.isdecimal()]
     return max([*told, *there], default=0) + 1
-
-
-def _seal(place: Path) -> dict[str, str]:
-    """SHA-256 of every file of the attempt, by relative path."""
-    return {
-        path.relative_to(place).as_posix(): sha256_file(path)
-        for path in sorted(place.rglob("*"))
-        if path.is_file() and not path.is_symlink()
-    }
-
-
-def stray(place: Path) -> str | None:
-    """A sentence about what is neither a file nor a folder among the results: a link could point anywhere."""
-    for path in sorted(place.rglob("*")):
-        if path.is_symlink() or not (path.is_file() or path.is_dir()):
-            kind = "a symbolic link" if path.is_symlink() else "a pipe, socket or device"
-            return f"{path}: found {kind} among the results, expected files"
-    return None
 
 
 def _reason(outcome: Outcome, log: Path) -> str | None:

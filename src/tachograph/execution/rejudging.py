@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tachograph.errors import TachographError
-from tachograph.execution.attempt import RUN, stray
+from tachograph.execution.attempt import RUN
 from tachograph.execution.judging import Judgement, judge
 from tachograph.execution.publishing import publish
 from tachograph.files import read_json
@@ -15,6 +15,7 @@ from tachograph.study.integrity import damage
 from tachograph.study.layout import StudyFolder
 from tachograph.study.ledger import Ledger
 from tachograph.study.planning import PlannedRun
+from tachograph.study.seal import stray
 from tachograph.study.state import Attempt, read_state
 
 

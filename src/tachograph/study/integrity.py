@@ -115,7 +115,9 @@ def _check_against_ledger(folder: StudyFolder, state: StudyState, found: list[tu
         found.append((folder.ledger, f"it is gone or empty, but {there[0]} is there", copy))
         return
     for place in sorted(folder.attempts.glob("*/[0-9]*")):
-        if not any(attempt.number == int(place.name) for attempt in state.attempts.get(place.parent.name, [])):
+        if place.name.isdecimal() and not any(
+            attempt.number == int(place.name) for attempt in state.attempts.get(place.parent.name, [])
+        ):
             found.append((folder.ledger, f"it does not tell of {place}", copy))
     written = state.last("record_written", "record_set_aside")
     if folder.record_seal.exists() and (written is None or written["event"] != "record_written"):

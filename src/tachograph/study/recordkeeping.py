@@ -11,7 +11,7 @@ def next_record_folder(folder: StudyFolder) -> int:
     """The number under which the standing record would be set aside."""
     if not folder.records.is_dir():
         return 1
-    return max((int(p.name) for p in folder.records.iterdir() if p.name.isdigit()), default=0) + 1
+    return max((int(p.name) for p in folder.records.iterdir() if p.name.isdecimal()), default=0) + 1
 
 
 def set_record_aside(folder: StudyFolder, why: str) -> bool:
