@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from tachograph.errors import TachographError
+from tachograph.files import read_bounded
 
 MAX_BYTES = 64 * 1024
 MAX_DEPTH = 20
@@ -28,9 +29,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     line, found and expected.
     """
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise TachographError(f"{path}: {path.stat().st_size} bytes, expected at most {MAX_BYTES}")
-        text = path.read_text(encoding="utf-8")
+        text = read_bounded(path, MAX_BYTES).decode()
         _refuse_unplain(text, path)
         root = yaml.compose(text, Loader=yaml.SafeLoader)
         if not isinstance(root, yaml.MappingNode):

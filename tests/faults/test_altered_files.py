@@ -234,13 +234,40 @@ def test_clock_step(lab: Laboratory, row: Row) -> None:
     row.outcome = "the run counts, the step is told"
 
 
-def test_link_among_the_results(lab: Laboratory, row: Row) -> None:
-    """A trainer that leaves a link: it could point anywhere, so the attempt does not count and nothing follows it."""
-    row.fault, row.how = "link among the results", "the trainer leaves a symbolic link to /etc"
-    lab.plant("fast", "link")
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ("link", "a symbolic link"),
+        pytest.param("pipe", "a pipe, socket or device", marks=pytest.mark.slow),
+        pytest.param("name", "a name that is not UTF-8", marks=pytest.mark.slow),
+        pytest.param("another folder", "removed or replaced the folder", marks=pytest.mark.slow),
+    ],
+)
+def test_what_is_no_file_among_the_results(lab: Laboratory, row: Row, what: str, words: str) -> None:
+    """It could point anywhere, wait for ever or be written nowhere: the attempt does not count, nothing follows it."""
+    row.fault, row.how = f"{what} among the results", "the trainer leaves it in, or in place of, its folder"
+    lab.plant("fast", f"leave {what}")
     assert lab.ended(lab.start("--cores", "2", FAST)) != 0
+    assert "Traceback" not in lab.told()
     assert not (lab.path / FAST).exists()
-    assert "symbolic link" in lab.status()
+    assert words in lab.status()
+    assert {path.name for path in lab.witness.iterdir()} == {"device", "journal"}
     lab.goes_on()
     assert lab.statuses()[-1] == "finished"
     row.outcome = f"attempt 1 {lab.statuses()[0]}, attempt 2 counts"
+
+
+@pytest.mark.slow
+def test_odd_names_among_the_results(lab: Laboratory, row: Row) -> None:
+    """Names that look like options, lines, markup or commands are names: the run counts, its record verifies."""
+    row.fault, row.how = "odd names among the results", "the trainer leaves -rf, a line feed, <script>, $(…)"
+    lab.plant("fast", "leave odd names")
+    done = lab.snakemake("--cores", "2")
+    assert done.returncode == 0, done.stdout
+    assert not (lab.path / "run").exists()
+    verified = lab.tachograph("verify", "results/toy/record")
+    assert verified.returncode == 0, verified.stdout
+    assert "<script>" not in (lab.folder.record / "record.md").read_text()
+    lab.goes_on()
+    assert lab.statuses() == ["finished"]
+    row.outcome = "the run counts, the record verifies"

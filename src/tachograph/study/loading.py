@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from tachograph.errors import TachographError
+from tachograph.files import read_bounded
 from tachograph.machine.cells import check_groups, check_names, preflight_cells, study_cells
 from tachograph.models import AnyStudy, Checker, Configuration, MachineStudy, Program, Study, Trainer
 from tachograph.study.reach import refuse_undecidable
@@ -88,9 +89,7 @@ def validate(model: type[M], value: Any, file: str) -> M:
 def read_toml(path: Path) -> dict[str, Any]:
     """A TOML file as a dictionary. Raises TachographError if it is missing, too large or not TOML."""
     try:
-        if path.stat().st_size > MAX_TOML_BYTES:
-            raise TachographError(f"{path}: larger than {MAX_TOML_BYTES} bytes, expected a study or trainer file")
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(read_bounded(path, MAX_TOML_BYTES).decode())
     except FileNotFoundError:
         raise TachographError(f"{path}: the file is not there") from None
     except RecursionError:

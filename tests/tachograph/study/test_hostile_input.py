@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from tachograph.study.loading import read_toml, validate
 from tachograph.study.opening import study_folder
 from tachograph.study.state import read_state
 from tachograph.study.status import status_page
+from tachograph.yamlfile import read_yaml
 
 BAD_NAMES = ["toy\n", "../toy", "toy/..", "", ".", "-n", "a b", "tøy", "a" * 65, "$(touch x)", "{workflow}", "toy\x00"]
 SPEC = HistorySpec(
@@ -125,8 +127,20 @@ def test_oversized_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ledger.read()
     with (tmp_path / "large.toml").open("wb") as stream:
         stream.truncate(2 << 20)
-    with pytest.raises(TachographError, match="larger than"):
+    with pytest.raises(TachographError, match="expected at most"):
         read_toml(tmp_path / "large.toml")
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder"])
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path, kind: str) -> None:
+    """A pipe in place of a file would keep its reader for ever."""
+    path = tmp_path / "x"
+    os.mkfifo(path) if kind == "pipe" else path.mkdir()
+    ledger = Ledger(path)
+    readers = [read_json, read_toml, read_yaml, lambda _: ledger.read(), lambda _: ledger.append("x")]
+    for read in readers:
+        with pytest.raises(TachographError, match=r"x: (found a pipe|cannot be (read|written))"):
+            read(path)
 
 
 def test_status_page_shows_words_and_no_markup(tmp_path: Path) -> None:
