@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from tachograph.errors import TachographError
 from tachograph.study.layout import StudyFolder
 from tachograph.study.ledger import Ledger
 from tachograph.study.planning import PlannedRun
 
+KEY = re.compile(r"[a-z]+-[A-Za-z0-9][A-Za-z0-9_-]*-seed[0-9]+")
 ATTEMPT_STATUSES = ("finished", "failed", "killed", "time_limit", "interrupted")
 
 
@@ -106,51 +109,61 @@ class StudyState:
 
 
 def read_state(folder: StudyFolder) -> StudyState:
-    """Read the ledger. Raises TachographError if its chain is broken or a line is damaged."""
-    return interpret(Ledger(folder.ledger).read())
-
-
-def interpret(events: Iterable[dict[str, Any]]) -> StudyState:
-    """Fold the events of a ledger into the state of the study."""
-    state = StudyState(events=list(events), attempts={}, published={}, requested=set())
+    """Read the ledger. Raises TachographError if its chain is broken, or a line is damaged or lacks something."""
+    state = StudyState(events=Ledger(folder.ledger).read(), attempts={}, published={}, requested=set())
     for line, event in enumerate(state.events, start=1):
-        kind, key = event["event"], event.get("run", "")
-        if kind == "requested":
-            state.requested.add(key)
-        elif kind == "published":
-            state.requested.discard(key)
-            state.published[key] = event
-        elif kind == "started":
-            state.attempts.setdefault(key, []).append(
-                Attempt(
-                    key=key,
-                    number=event["attempt"],
-                    identity=event["identity"],
-                    started_at=event["at"],
-                    process=event["process"],
-                )
-            )
-        elif kind in ("ended", "judged", "discarded", "pruned"):
-            attempt = next(a for a in state.attempts[key] if a.number == event["attempt"])
-            if kind == "ended":
-                attempt.status, attempt.validity = event["status"], event["validity"]
-                attempt.reason, attempt.ended_at = event["reason"], event["at"]
-                attempt.gate = event.get("gate")
-                attempt.files, attempt.hold_seconds = event["files"], event["hold_seconds"]
-            elif kind == "judged":
-                attempt.validity, attempt.reason, attempt.gate = event["validity"], event["reason"], event["gate"]
-            elif kind == "pruned":
-                attempt.pruned |= {name: Pruned(size, line) for name, size in event["files"].items()}
-            else:
-                if state.published.get(key, {}).get("attempt") == attempt.number:
-                    state.requested.add(key)  # the discard withdraws the published copy
-                attempt.discarded = {
-                    "reason": event["reason"],
-                    "at": event["at"],
-                    "known": event["numbers_known"],
-                    "in_record": event.get("in_record"),
-                }
+        try:
+            _fold(state, line, event)
+        except (KeyError, TypeError, ValueError, AttributeError, StopIteration) as error:
+            raise TachographError(
+                f"{folder.ledger}: line {line}: no event of a study: {type(error).__name__}: {error}"
+            ) from None
     return state
+
+
+def _fold(state: StudyState, line: int, event: dict[str, Any]) -> None:
+    """Bring ``state`` up to date with one more line of the ledger."""
+    kind, key = event["event"], event.get("run", "")
+    if key and not KEY.fullmatch(key):
+        raise ValueError(f"found the run {key!r}")
+    for name in event.get("files", ()):
+        if not name or name.startswith("/") or ".." in name.split("/"):
+            raise ValueError(f"found the file {name!r}, expected one below the folder of the study")
+    if kind == "requested":
+        state.requested.add(key)
+    elif kind == "published":
+        state.requested.discard(key)
+        state.published[key] = event
+    elif kind == "started":
+        state.attempts.setdefault(key, []).append(
+            Attempt(
+                key=key,
+                number=event["attempt"],
+                identity=event["identity"],
+                started_at=event["at"],
+                process=event["process"],
+            )
+        )
+    elif kind in ("ended", "judged", "discarded", "pruned"):
+        attempt = next(a for a in state.attempts[key] if a.number == event["attempt"])
+        if kind == "ended":
+            attempt.status, attempt.validity = event["status"], event["validity"]
+            attempt.reason, attempt.ended_at = event["reason"], event["at"]
+            attempt.gate = event.get("gate")
+            attempt.files, attempt.hold_seconds = event["files"], event["hold_seconds"]
+        elif kind == "judged":
+            attempt.validity, attempt.reason, attempt.gate = event["validity"], event["reason"], event["gate"]
+        elif kind == "pruned":
+            attempt.pruned |= {name: Pruned(size, line) for name, size in event["files"].items()}
+        else:
+            if state.published.get(key, {}).get("attempt") == attempt.number:
+                state.requested.add(key)  # the discard withdraws the published copy
+            attempt.discarded = {
+                "reason": event["reason"],
+                "at": event["at"],
+                "known": event["numbers_known"],
+                "in_record": event.get("in_record"),
+            }
 
 
 def counts(planned: Iterable[PlannedRun], state: StudyState) -> dict[str, Any]:

@@ -131,6 +131,27 @@ def test_oversized_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
         read_toml(tmp_path / "large.toml")
 
 
+@pytest.mark.parametrize(
+    ("event", "values"),
+    [
+        ("started", {"run": "run-fast-seed0"}),
+        ("started", {"run": "../../run-fast-seed0", "attempt": 1, "identity": "x", "process": {}}),
+        ("ended", {"run": "run-fast-seed0", "attempt": 1}),
+        ("published", {"run": "run-fast-seed0", "attempt": 1, "files": {"../../x": "0" * 64}}),
+        ("published", {"run": "run-fast-seed0", "attempt": 1, "files": {"/etc/passwd": "0" * 64}}),
+        ("pruned", {"run": 3, "attempt": 1, "files": {}}),
+        ("published", {"run": "run-fast-seed0", "attempt": 1, "files": 7}),
+    ],
+)
+def test_line_of_the_ledger_that_somebody_made_up(tmp_path: Path, event: str, values: dict[str, object]) -> None:
+    """The chain can be made anew by anybody: a line that lacks something, or leads out of the study, is named."""
+    folder = StudyFolder(tmp_path / "toy")
+    Ledger(folder.ledger).append("registered")
+    Ledger(folder.ledger).append(event, **values)
+    with pytest.raises(TachographError, match=r"ledger\.jsonl: line 2: no event of a study"):
+        read_state(folder)
+
+
 @pytest.mark.parametrize("kind", ["pipe", "folder"])
 def test_what_is_no_file_is_not_waited_for(tmp_path: Path, kind: str) -> None:
     """A pipe in place of a file would keep its reader for ever."""
