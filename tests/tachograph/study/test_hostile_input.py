@@ -110,6 +110,31 @@ def test_duplicate_keys_are_refused(tmp_path: Path) -> None:
         read_history(path, SPEC)
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ("seeds = [0, 1]", "seeds = [010]", "cannot be read as TOML"),  # 8 to YAML
+        ("threads = 1", "threads = off", "cannot be read as TOML"),
+        ("threads = 1", "threads = 1\nmax_hold_minutes = 12:30:00", "max_hold_minutes: found .*time"),
+        ("threads = 1", "threads = 1e0", "threads: found 1.0"),
+        ("threads = 1", "threads = true", "threads: found True"),
+        ('trainer = "stub"', "trainer = 0x10", "trainer: found 16"),
+    ],
+)
+def test_no_value_changes_its_type(tmp_path: Path, before: str, after: str, words: str) -> None:
+    """A number is a number, a text a text; what could be either is an error."""
+    assert before in STUDY
+    (tmp_path / "x.toml").write_text(STUDY.replace(before, after))
+    with pytest.raises(TachographError, match=words):
+        validate(Study, read_toml(tmp_path / "x.toml"), "x.toml")
+
+
+def test_small_number_is_a_number(tmp_path: Path) -> None:
+    """1e-3 is 0.001 in a study file."""
+    (tmp_path / "x.toml").write_text(STUDY.replace("threads = 1", "threads = 1\nmax_hold_minutes = 1e-3"))
+    assert validate(Study, read_toml(tmp_path / "x.toml"), "x.toml").max_hold_minutes == 0.001
+
+
 def test_oversized_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each reader has a bound: history and its lines, ledger, study file."""
     path = tmp_path / "history.jsonl"
