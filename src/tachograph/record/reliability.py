@@ -34,8 +34,8 @@ def _placebo(section: dict[str, Any]) -> str:
     return (
         f"A/A placebo, the reference against itself (same seed, run twice): {code(section['numerator'])} over "
         f"{code(section['denominator'])} = {number(section['values'][0])} / {number(section['values'][1])} = "
-        f"{section['factor']:.3f}x. Identical runs differ by {section['largest']:.1%}: that is the noise floor, as far as "
-        "one pair shows it, and an effect that is not clearly larger cannot be told from it."
+        f"{section['factor']:.3f}x. Identical runs differ by {section['largest']:.1%}: that is the noise floor, as far "
+        "as one pair shows it, and an effect that is not clearly larger cannot be told from it."
     )
 
 
