@@ -46,8 +46,8 @@ def decision(record: Record) -> str:
     parts = [
         f"Registered rule: ADOPT where the interval of the factor lies above {rule['minimum_effect']:g}, the curves "
         f"match and no numerics parity failed, in {rule['sessions']} session(s); REJECT where the interval lies below "
-        "it, the curves do not match or a run is invalid; else HOLD. Curves with a detectable difference inside of "
-        f"their margins are {differing}. α = {rule['alpha']:g}. Reason: {text(rule['reason'])}.",
+        "it, the curves do not match, the parity failed or a run is invalid; else HOLD. Curves with a detectable "
+        f"difference inside of their margins are {differing}. α = {rule['alpha']:g}. Reason: {text(rule['reason'])}.",
         table(
             ["arm", "decision", "factor", "speed", "curves", "parity", "why"],
             [_row(record, one) for one in section["arms"]],
