@@ -15,6 +15,7 @@ from tachograph.scripting import configuration
 from tachograph.study.opening import OpenedStudy, open_study
 from tachograph.study.planning import PlannedRun
 from tachograph.study.reach import reach
+from tachograph.study.session import obstacle
 from tachograph.study.state import StudyState, read_state
 
 
@@ -25,8 +26,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(arguments: argparse.Namespace) -> int:
-    one = open_study(arguments.study, configuration(), Path.cwd())
+    settings = configuration()
+    one = open_study(arguments.study, settings, Path.cwd())
     print(plan_page(one, read_state(one.folder)))
+    why = obstacle(one, settings)
+    if why:
+        print(f"This machine could not execute it now: {why}.")
     return 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import reprlib
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,7 +12,8 @@ from pydantic import BaseModel, ValidationError
 
 Location = tuple[int | str, ...]
 Node = dict[str, Any]  # of a JSON schema
-SHOWN = 100  # characters of a wrong value
+SHOWN = reprlib.Repr()
+SHOWN.maxstring = SHOWN.maxother = 100
 NAMES = {"boolean": "true or false", "null": "nothing"}
 KEY_FIRST = re.compile(r"[a-z_]+(\[\d+\])?(\.[\w-]+)*: ")  # a check of a whole table begins with the key that is wrong
 
@@ -154,5 +156,5 @@ def _list(schema: Node, node: Node) -> str:
 
 
 def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
+    """``value`` as Python writes it, cut short however long or deep it is."""
+    return SHOWN.repr(value)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,7 @@ from tachograph.study.state import read_state
 CONFIG = Path("config")
 RESULTS = Path("results")
 TARGET = re.compile(rf"(?:\./)?{RESULTS}/([^/]+)/.")
+OPTIONS_WITH_A_PATH = {"--report", "--archive", "--directory", "-d", "--configfile", "--configfiles", "--shadow-prefix"}
 ROLE_FOLDERS = {"runs": "run", "preflight": "preflight", "baseline": "baseline", "burnin": "burnin", "aa": "aa"}
 RUN_TARGET = re.compile(
     rf"results/(?P<study>[^/]+)/(?P<folder>{'|'.join(ROLE_FOLDERS)})/((?P<arm>[^/]+)/)?seed(?P<seed>[^/]+)/[^/]+"
@@ -90,14 +91,15 @@ class OpenedStudy:
         return [str(self.folder.path / run.plan_file) for run in self.planned]
 
 
-def refuse_unplanned(studies: Mapping[str, OpenedStudy], targets: Iterable[str]) -> None:
+def refuse_unplanned(studies: Mapping[str, OpenedStudy], arguments: Sequence[str]) -> None:
     """Raise TachographError for a target of a study that is not there, or of a run that its study does not plan.
 
-    Snakemake would print its own traceback around the sentence of an input function.
+    ``arguments`` is the command line of Snakemake, which knows its targets only later, and would print its own
+    traceback around the sentence of an input function.
     """
-    for target in targets:
+    for before, target in zip(["", *arguments], arguments, strict=False):
         named = TARGET.match(target)
-        if named and named[1] not in studies and not (RESULTS / named[1]).exists():
+        if named and named[1] not in studies and before not in OPTIONS_WITH_A_PATH:
             have = study_names(CONFIG)
             known = f"{', '.join(have) or 'none'}{meant(named[1], have)}"
             raise TachographError(f"{target}: found no study {named[1]!r}, expected one of: {known}")
@@ -107,6 +109,11 @@ def refuse_unplanned(studies: Mapping[str, OpenedStudy], targets: Iterable[str])
             role = ROLE_FOLDERS[match["folder"]]
             arm = match["arm"] or next((run.arm for run in one.planned if run.role == role), "")
             one.find(role, arm, match["seed"])  # says which ones are planned
+
+
+def is_dry_run(arguments: Sequence[str]) -> bool:
+    """Whether the command line of Snakemake asks for a plan only (``-n``, ``-np``, ``--dry-run``)."""
+    return any(re.fullmatch(r"--dry-?run|-[A-Za-z]*n[A-Za-z]*", one) for one in arguments)
 
 
 def study_folder(name: str) -> StudyFolder:

@@ -1,4 +1,4 @@
-"""Are the programs there that the commands of a study begin with? Asked when it is planned, not after an hour of runs."""
+"""Are the programs there that the commands of a study begin with? Asked when it is planned, not after hours."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tachograph.study.planning import COMPONENT, SWEEP, PlannedRun
 def refuse_missing_programs(planned: Iterable[PlannedRun], root: Path, file: str) -> None:
     """Raise TachographError for a planned run whose program is not there; ``file`` is what names the program.
 
-    A program is {python}, a path (relative to ``root``, the working directory of runs) or a name on the PATH of its arm.
+    A program is {python}, a path (relative to ``root``, the working directory of runs) or a name on its PATH.
     """
     for run in planned:
         for one in [run, run.changed()] if run.in_turn else [run]:
