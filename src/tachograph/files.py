@@ -70,6 +70,8 @@ def read_json(path: Path) -> Any:
         size = path.stat().st_size
         if size > MAX_JSON_BYTES:
             raise TachographError(f"{path}: {size} bytes, expected at most {MAX_JSON_BYTES}")
+        if size == 0:
+            raise TachographError(f"{path}: the file is empty, expected JSON")
         return parse_json(path.read_bytes())
     except FileNotFoundError:
         raise TachographError(f"{path}: the file is not there") from None
