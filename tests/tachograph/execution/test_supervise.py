@@ -83,18 +83,6 @@ def run(folder: Path, argv: Sequence[str], **options: Any) -> Outcome:
         ("sh -c 'kill -9 $$'; exit $?", "failed", 137, None, 137),
     ],
 )
-def test_words_of_a_program_that_could_not_be_started() -> None:
-    """The tool that starts programs is no concern of the reader; any other line of a log stays as it is."""
-    setpriv = shutil.which("setpriv")
-    said = "setpriv: failed to execute nosuch: No such file or directory"
-    if setpriv is not None:
-        command = [setpriv, "--pdeathsig", "KILL", "--", "nosuch"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C"})
-        said = done.stderr.strip()
-    assert plainly(said) == "program 'nosuch' could not be started: No such file or directory"
-    assert plainly("setpriv is what I call my trainer") == "setpriv is what I call my trainer"
-
-
 def test_end_is_told_as_it_was(
     folder: Path, script: str, status: str, exit_code: int | None, signal_name: str | None, shell_code: int
 ) -> None:
@@ -123,6 +111,18 @@ def test_program_sees_what_it_should(folder: Path, tmp_path: Path) -> None:
     assert log.startswith("before\n")
     assert log.endswith("err")
     assert f"['A', 'LC_ALL', 'TACHOGRAPH_LEASE'] {tmp_path} ''" in log
+
+
+def test_words_of_a_program_that_could_not_be_started() -> None:
+    """The tool that starts programs is no concern of the reader; any other line of a log stays as it is."""
+    setpriv = shutil.which("setpriv")
+    said = "setpriv: failed to execute nosuch: No such file or directory"
+    if setpriv is not None:
+        command = [setpriv, "--pdeathsig", "KILL", "--", "nosuch"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C"})
+        said = done.stderr.strip()
+    assert plainly(said) == "program 'nosuch' could not be started: No such file or directory"
+    assert plainly("setpriv is what I call my trainer") == "setpriv is what I call my trainer"
 
 
 def test_program_that_is_not_there(folder: Path, tmp_path: Path) -> None:
