@@ -84,7 +84,10 @@ def parse_json(text: str | bytes) -> Any:
 def read_json(path: Path) -> Any:
     """Read one of our own or a trainer's JSON files; TachographError if it is missing, oversized or damaged."""
     try:
-        return parse_json(read_bounded(path, MAX_JSON_BYTES))
+        content = read_bounded(path, MAX_JSON_BYTES)
+        if not content:
+            raise TachographError(f"{path}: the file is empty, expected JSON")
+        return parse_json(content)
     except FileNotFoundError:
         raise TachographError(f"{path}: the file is not there") from None
     except (OSError, ValueError) as error:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tachograph.evidence.findings import Findings, HistoryError, Kind
 from tachograph.evidence.jsonl import Row
+from tachograph.models.sentences import meant
 
 SHOWN_KEYS = 20
 BATCH = 256  # rows of a batch stay in the processor's cache
@@ -133,7 +134,8 @@ def collect(
             found = ", ".join(sorted(first_keys)[:SHOWN_KEYS]) + (" …" if len(first_keys) > SHOWN_KEYS else "")
             raise HistoryError(
                 f"{path}: no row has the column {column.wanted.name!r} that the trainer file names; the first row has: "
-                f"{found or 'nothing'}"
+                f"{found or 'nothing'}{meant(column.wanted.name, first_keys)}; the way on: correct [history] in the "
+                "trainer file (config/trainers), what was written is then read again"
             )
     return lines, {column.wanted.name: column for column in columns}
 

@@ -16,6 +16,7 @@ from tachograph.execution.cellfile import KEPT, MEASURED, cell_file
 from tachograph.execution.environment import portable, recorded, redacted, run_environment
 from tachograph.execution.judging import Judgement, judge, says_not_finite
 from tachograph.execution.outcome import not_started
+from tachograph.execution.parenthood import plainly
 from tachograph.execution.progress import Progress
 from tachograph.execution.supervise import Outcome, supervise
 from tachograph.execution.turns import BASE, histories, make_turns, turn_folder
@@ -215,7 +216,7 @@ def _last_line(log: Path) -> str:
             lines = stream.read().decode(errors="replace").split("\n")
     except OSError:
         return "no log"
-    return printable(next((line for line in reversed(lines) if line.strip()), "no output"), 300)
+    return printable(plainly(next((line for line in reversed(lines) if line.strip()), "no output")), 300)
 
 
 def _trainer_git(trainer: Program, root: Path) -> dict[str, Any]:
