@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from judged import judged
 
 from machinecheck.cells import board_network, convolution, layers, matmul, repeatability
-from machinecheck.verdict import Verdict
+from tachograph.machine.verdict import Verdict
 
 CLEAN = {
     "matmul fp32": lambda seed: matmul.matmul(size="96x160x64", seed=seed),
@@ -22,20 +23,21 @@ CLEAN = {
 }
 
 
-def alarms(cell, seeds):
+def alarms(name, seeds):
     """What was not PASS, by seed."""
-    found = {seed: cell(seed) for seed in seeds}
+    kind, dtype = "repeatability" if name == "sgemm" else "correctness", "bf16" if "bf16" in name else "fp32"
+    found = {seed: judged(kind, CLEAN[name](seed), dtype) for seed in seeds}
     return {seed: result.reasons for seed, result in found.items() if result.verdict is not Verdict.PASS}
 
 
 @pytest.mark.parametrize("name", CLEAN)
 def test_clean_cells_pass(name):
     """Two clean repetitions of each cell pass."""
-    assert alarms(CLEAN[name], range(2)) == {}
+    assert alarms(name, range(2)) == {}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CLEAN)
 def test_twenty_clean_repetitions_pass(name):
     """Twenty clean repetitions of each cell, 220 in all, give no false alarm."""
-    assert alarms(CLEAN[name], range(20)) == {}
+    assert alarms(name, range(20)) == {}

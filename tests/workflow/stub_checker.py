@@ -42,14 +42,17 @@ def main() -> None:
         time.sleep(60 if end == "hang" else 3)
     if end == "kernel":
         sys.exit("RuntimeError: miopenStatusUnknownError")
+    wrong = 3 if end == "wrong" else 0
+    compared = {"elements": 64, "nonfinite": 0, "wrong": wrong, "relative": 1e-7, "ratio": 2.0 if wrong else 0.5}
     record = {
-        "settings": {"device": arguments.device, "library": arguments.library},
+        "settings": {"device": arguments.device, "library": arguments.library, "end": arguments.end},
         "fault": os.environ.get("STUB_FAULT"),
-        "measured": {"nonfinite": 0, "corrupted": 3 if end == "wrong" else 0, "relative": 1e-7, "ratio": 0.5},
-        "verdict": "FAIL" if end == "wrong" else "PASS",
-        "reasons": ["3 elements beyond rounding"] if end == "wrong" else [],
+        "measured": {"reference": {"usable": True}, "comparisons": {"C": compared}},
+        "verdict": "PASS",  # what a checker thinks of itself is not asked
         "host": HOST,
     }
+    if end == "numberless":
+        del compared["wrong"]
     arguments.out.write_text(json.dumps(record))
 
 

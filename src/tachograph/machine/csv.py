@@ -20,7 +20,7 @@ MEASURED = {
                "share_of_peak", "status", *RATED],
     "formats": ["size", "device", "arm", "numerator", "denominator", "unit", "ratio", "contended"],
     "training": ["channels", "parameters", "batch", "dtype", "mark", "samples_per_second", "median", "blocks",
-                 "forward", "backward", "memory_share", *RATED],
+                 "forward", "backward", "memory_share", "memory", *RATED],
     "speedups": ["channels", "batch", "dtype", "arm", "numerator", "denominator", "unit", "speed_up", "contended"],
     "clocks": RATED,
     "workarounds": ["cell", "arm", "outcome", "signal", "verdict"],

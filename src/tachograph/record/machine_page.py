@@ -192,10 +192,25 @@ def registration(record: Record) -> str:
             f"other programs use at most {quiet['foreign_share']:.0%} of the processors, the hypervisor takes at most "
             f"{quiet['stolen_share']:.0%}, both on average through a cell; other rates are held back",
         ],
+        ["what is held to what", text(_bounds(held["bounds"]))],
         ["declared peaks", text(_pairs(held["peaks"])) or "none"],
     ]
     rows += [[f"arm {code(name)}", _arm(arm)] for name, arm in held["arms"].items()]
     return table(["", ""], rows)
+
+
+def _bounds(bounds: dict[str, Any]) -> str:
+    gates = "; ".join(
+        f"{name} {gate['factor']:g} and {gate['tolerance'] / 10:.0e}" for name, gate in sorted(bounds["gates"].items())
+    )
+    return (
+        "no element may be beyond its bound on rounding; a result without such a bound may have an error of a factor "
+        f"times its baseline's plus a share of the reference, both by format: {gates}; excess that sums in half "
+        f"precision explain is a warning from {bounds['widespread']:.0%} of the elements; a rate needs blocks of "
+        f"{bounds['block_seconds']:g} s; a window is steady if its second half is at most {bounds['drift']:.0%} "
+        f"slower and its parts spread by at most {bounds['spread']:.0%}; a burst block counts at "
+        f"{bounds['clock_share']:.0%} of the highest clock"
+    )
 
 
 def _arm(arm: dict[str, Any]) -> str:

@@ -9,12 +9,17 @@ from tachograph.machine.sections import rows
 from tachograph.machine.selftest import selftest
 from tachograph.machine.summary import summary
 from tachograph.machine.verdict import Verdict
+from tachograph.models.bounds import Bounds
 
 
 def said(cells):
     """Sentences and box of a study with these cells, none of them planted."""
     tested = selftest(cells, {})
-    sections = {"rows": rows(cells, {}), "selftest": tested, "summary": summary(cells, tested, "as-installed")}
+    sections = {
+        "rows": rows(cells, Bounds(), {}),
+        "selftest": tested,
+        "summary": summary(cells, tested, "as-installed"),
+    }
     box = findings.not_measured(cells, sections)
     return findings.findings(cells, sections, "as-installed"), {one["what"]: one["why"] for one in box}
 

@@ -1,0 +1,206 @@
+"""What a cell writes: numbers, from which everything about it is judged. The contract of every checker.
+
+More than is named here may stand beside it, and is kept. A number that is not named is not judged.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from tachograph.models.base import Number, Scalar
+
+Count = Annotated[int, Field(ge=0)]
+AtLeastOne = Annotated[int, Field(ge=1)]
+Size = Annotated[Number, Field(ge=0)]
+Positive = Annotated[Number, Field(gt=0)]
+
+
+class Part(BaseModel):
+    """Strict about what it names, tolerant of more."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class Probe(Part):
+    """What is in the machine: facts, null where unknown, and the reason of each by its dotted place."""
+
+    id: str
+    taken: str
+    facts: dict[str, Any]
+    unknown: dict[str, str]
+
+
+class Spread(Part):
+    """A quantity that was sampled through the cell."""
+
+    mean: Number
+    min: Number
+    max: Number
+
+
+class Host(Part):
+    """What was sampled of the host; a quantity that could not be read is null, its reason in ``unknown``."""
+
+    processors: AtLeastOne
+    foreign_processors: Spread | None
+    stolen_processors: Spread | None
+    unknown: dict[str, str]
+
+
+class Record(Part):
+    """Every cell: its settings with the device it ran on, the fault planted into it, its numbers and the host."""
+
+    settings: dict[str, Scalar]
+    fault: str | None = None
+    measured: dict[str, Any]
+    host: Host
+
+
+class Proof(Part):
+    """Whether the float64 reference was proven, and why not."""
+
+    usable: bool
+    reason: str = ""
+
+
+class Comparison(Part):
+    """One result against its reference.
+
+    ``wrong`` counts the elements that rounding cannot explain; without such a bound there are the three root mean
+    squares of :class:`~tachograph.models.bounds.Gate`. With a non-finite element nothing need be compared.
+    """
+
+    elements: AtLeastOne
+    nonfinite: Count
+    wrong: Count | None = None
+    wrong_with_half_sums: Count | None = None
+    ratio: Size | None = None
+    max_abs: Size | None = None
+    relative: Size | None = None
+    first: list[int] | None = None
+    rmse: Size | None = None
+    baseline_rmse: Size | None = None
+    reference_rms: Size | None = None
+
+
+class Correctness(Part):
+    """``refused`` says in whose words an operation is not available; then nothing was compared."""
+
+    refused: str | None = None
+    reference: Proof | None = None
+    comparisons: dict[str, Comparison] = {}
+
+
+class Steps(Part):
+    """Training steps; a loss that is not finite is null."""
+
+    losses: list[Number | None] = Field(min_length=2)
+    nonfinite_parameters: Count
+    unchanged_parameters: list[str] = []
+    step_ends: list[Number] = []
+
+
+class Row(Part):
+    """Repeats in one process at one thread count (null on an accelerator).
+
+    ``hashes`` counts the calls of each distinct output. Where nobody knows the truth, the numbers about wrong calls
+    are null.
+    """
+
+    threads: AtLeastOne | None
+    process: Count
+    repeats: AtLeastOne
+    oversubscribed: bool = False
+    hashes: dict[str, AtLeastOne] = Field(min_length=1)
+    fraction_differing: Size
+    max_abs_difference: Size
+    max_magnitude: Size
+    nonfinite_calls: Count
+    corrupted_calls: Count | None
+    corrupted_fraction: Size | None = None
+    max_abs_error: Size | None = None
+
+
+class Repeats(Part):
+    """``lost`` says how another process of the cell ended without rows."""
+
+    rows: list[Row]
+    lost: str | None = None
+    reference: Proof | None = None
+
+
+class Block(Part):
+    """Calls timed together. ``drained``: the device had nothing left to do when the timer was stopped."""
+
+    calls: AtLeastOne
+    seconds: Size
+    drained: bool
+    clock_mhz: Positive | None = None
+
+
+class MatmulBlocks(Part):
+    """Blocks that started from idle, and those of a window after a lead-in."""
+
+    burst: list[Block]
+    sustained: list[Block]
+
+
+class Matmul(Part):
+    """A matrix product, timed; some elements of the product were looked at, and all for being finite."""
+
+    flop_per_call: Positive
+    blocks: MatmulBlocks
+    comparisons: dict[str, Comparison] = Field(min_length=1)
+    nonfinite_elements: Count
+
+
+class TrainingBlocks(Part):
+    """Blocks of whole training steps."""
+
+    best: list[Block]
+
+
+class Stages(Part):
+    """Seconds of a step's parts, timed apart."""
+
+    forward: Positive
+    backward: Positive
+
+
+class Memory(Part):
+    """The most that was used, of how much, and which memory that is."""
+
+    peak_bytes: Count
+    total_bytes: AtLeastOne
+    of: str
+
+
+class Training(Part):
+    """Training steps, timed; a last loss that is not finite is null."""
+
+    samples_per_call: AtLeastOne
+    blocks: TrainingBlocks
+    parameters: AtLeastOne
+    stage_seconds_per_step: Stages
+    last_loss: Number | None
+    memory: Memory
+
+
+Form = TypeVar("Form", bound=Part)
+
+
+class UnreadableError(Exception):
+    """What a cell wrote is not what a cell writes; the message names place, found and expected."""
+
+
+def read(form: type[Form], value: Any, place: str = "") -> Form:
+    """``value`` as ``form``. Raises UnreadableError."""
+    try:
+        return form.model_validate(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, [*([place] if place else []), *first["loc"]]))
+        found = "" if first["type"] == "missing" else f", found {str(first['input'])[:60]!r}"
+        raise UnreadableError(f"{where or 'the file'}: {first['msg'][0].lower()}{first['msg'][1:]}{found}") from None

@@ -1,0 +1,57 @@
+"""The verdict on what a cell measured, derived from its numbers and the registered bounds.
+
+Nothing that the cell itself thinks of them is asked: a verdict in its file is ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tachograph.machine.cellrecord import (
+    Correctness,
+    Matmul,
+    Probe,
+    Record,
+    Repeats,
+    Steps,
+    Training,
+    UnreadableError,
+    read,
+)
+from tachograph.machine.cells import PROBE, Cell
+from tachograph.machine.correctness import judge_comparisons, judge_steps
+from tachograph.machine.plausible import declared_peak
+from tachograph.machine.repeats import judge_repeats
+from tachograph.machine.throughput import judge_matmul, judge_training
+from tachograph.machine.verdict import Judged, Verdict
+from tachograph.models.bounds import Bounds
+
+
+def judge_record(cell: Cell, value: Any, bounds: Bounds, peaks: Mapping[str, float]) -> Judged:
+    """Judge the file that ``cell`` wrote. Raises UnreadableError, naming place and reason, where it cannot be."""
+    if cell.kind == PROBE:
+        read(Probe, value)
+        return Judged(Verdict.PASS)
+    record = read(Record, value)
+    for name, asked in cell.settings.items():
+        found = record.settings.get(name)
+        if found != asked and str(found) != str(asked):
+            raise UnreadableError(f"settings.{name}: found {found!r}, expected {asked!r}, which was asked for")
+    return _judge(cell, record, bounds, peaks)
+
+
+def _judge(cell: Cell, record: Record, bounds: Bounds, peaks: Mapping[str, float]) -> Judged:
+    dtype, numbers = str(record.settings.get("dtype", "")), record.measured
+    if cell.kind == "soak":
+        return judge_steps(read(Steps, numbers, "measured"), falls=True)
+    if cell.kind == "repeatability":
+        return judge_repeats(read(Repeats, numbers, "measured"), dtype, bounds)
+    if cell.kind == "correctness":
+        if "losses" in numbers:
+            return judge_steps(read(Steps, numbers, "measured"), falls=False)
+        return judge_comparisons(read(Correctness, numbers, "measured"), dtype, bounds)
+    if "flop_per_call" in numbers:
+        peak = declared_peak(cell, dtype, peaks)
+        return judge_matmul(read(Matmul, numbers, "measured"), dtype, peak, bounds)
+    return judge_training(read(Training, numbers, "measured"), bounds)
