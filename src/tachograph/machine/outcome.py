@@ -43,7 +43,9 @@ def judge_cell(cell: Cell, file: dict[str, Any], bounds: Bounds, peaks: Mapping[
     if not ended["started"]:
         return CellOutcome(NOT_RUN, Verdict.INCOMPLETE, [ended["reason"]])
     if ended["status"] == "time_limit":
-        reason = f"still running after {ended['limit_seconds']:g} s"
+        reason = f"still running after {ended['limit_seconds']:.3g} s"
+        if ended["limit_seconds"] < cell.seconds:
+            reason += f", all that was left of the time for all cells (its own limit is {cell.seconds:g} s)"
         return CellOutcome(TIME_LIMIT, Verdict.INCOMPLETE, [reason])
     if ended["signal"] is not None:
         out_of_memory = " (the kernel killed processes for want of memory meanwhile)" if ended["oom_kills"] else ""

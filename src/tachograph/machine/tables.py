@@ -231,6 +231,7 @@ def format_ratios(rows: Sequence[Mapping[str, Any]], slow: str = "fp32") -> list
                 "unit": "TFLOP/s",
                 "ratio": rates.speed_up(row["sustained"], other["sustained"]),
                 "contended": either(row["contended"], other["contended"]),
+                "steady": bool(row["steady"] and other["steady"]),
             }
         )
     return found
@@ -277,7 +278,7 @@ def soak(measured: Iterable[MeasuredCell]) -> list[Row]:
             "first_loss": numbers["first_loss"],
             "last_loss": numbers["last_loss"],
             "nonfinite_parameters": numbers["nonfinite_parameters"],
-            "slowed_by": None if None in (first, last) else rates.fall(first, last),
+            "speed_last_over_first": None if None in (first, last) else rates.speed_up(last, first),
         }
         rows.append(row | _common(one))
     return rows

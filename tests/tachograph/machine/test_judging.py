@@ -49,17 +49,17 @@ def steps(**numbers):
     return {"losses": [2.948, 0.003], "nonfinite_parameters": 0, "step_ends": [0.0, 1.0]} | numbers
 
 
-def record_of(measured, **more):
+def record_of(numbers, **more):
     """What a cell writes that thinks highly of itself."""
     settings = {"device": "cpu", "dtype": "fp32"}
-    found = {"settings": settings, "fault": None, "measured": measured, "host": host()}
+    found = {"settings": settings, "fault": None, "measured": numbers, "host": host()}
     return {**found, "verdict": "PASS", "reasons": []} | more
 
 
-def outcome(kind, measured, bounds=None, peaks=None, **more):
+def outcome(kind, measured, bounds=None, peaks=None, more=None):
     """What becomes of a cell with these numbers, which claims PASS."""
     operation = "matmul" if "flop_per_call" in measured else "x"
-    file = file_of(record=record_of(measured, **more))
+    file = file_of(record=record_of(measured, **(more or {})))
     return judge_cell(cell_of(kind, operation, {}), file, bounds or Bounds(), peaks or {})
 
 
@@ -127,7 +127,7 @@ def test_numbers_make_the_verdict(kind, measured, verdict, reason):
 )
 def test_a_file_without_the_numbers_is_no_pass(kind, measured, more, words):
     """A claim without numbers is unreadable, and the missing one is named."""
-    found = outcome(kind, measured, **more)
+    found = outcome(kind, measured, more=more)
     assert (found.outcome, found.verdict) == ("unreadable", "INCOMPLETE")
     assert words in found.reasons[0]
 
