@@ -51,8 +51,13 @@ def main() -> None:
         "verdict": "PASS",  # what a checker thinks of itself is not asked
         "host": HOST,
     }
-    if end == "numberless":
-        del compared["wrong"]
+    if end == "boasts":
+        record["measured"] = {"quality": "excellent"}
+    if end == "chatters":
+        print("all is well " * 2_000_000)
+    if end == "garbage":
+        arguments.out.write_text('{"verdict": "PASS", "measured": {"wrong": NaN')
+        return
     arguments.out.write_text(json.dumps(record))
 
 

@@ -68,6 +68,14 @@ settings = { end = ["crash", "kernel", "hang"] }
 seconds = 2
 """
 
+STRANGE = """
+[[cells]]
+name = "ends"
+kind = "correctness"
+operation = "matmul"
+settings = { end = ["garbage", "boasts", "chatters"] }
+"""
+
 SLOW = """
 [[cells]]
 name = "slow"
@@ -126,6 +134,25 @@ def test_every_ending_is_a_result_and_the_record_holds(project):
 
 
 @pytest.mark.slow
+def test_what_a_checker_leaves_is_judged_and_not_believed(project):
+    """Broken JSON and a claim without numbers are unreadable and no pass; 24 MB of chatter harm nothing."""
+    folder = lay_out(project, STRANGE)
+    done = project.snakemake("-c2", RECORD)
+    assert done.returncode == 0, done.stdout
+    record = json.loads((folder / "record/record.json").read_text())
+    cells = {row["cell"]: row for row in record["rows"]["cells"]}
+    assert {name: (cells[f"ends-{name}"]["outcome"], cells[f"ends-{name}"]["verdict"]) for name in
+            ("garbage", "boasts", "chatters")} == {
+        "garbage": ("unreadable", "INCOMPLETE"), "boasts": ("unreadable", "INCOMPLETE"), "chatters": ("done", "PASS"),
+    }  # fmt: skip
+    assert (
+        cells["ends-boasts"]["reasons"] == ["nothing was compared"] or "measured" in cells["ends-boasts"]["reasons"][0]
+    )
+    assert "measured.json" in cells["ends-garbage"]["reasons"][0]
+    assert record["summary"]["verdict"] == "INCOMPLETE"
+
+
+@pytest.mark.slow
 def test_tampering_with_a_cell_is_found(project):
     """A number changed in a sealed cell, and a verdict changed on the page, are both named by verify."""
     folder = lay_out(project)
@@ -170,14 +197,16 @@ def test_a_kill_costs_one_cell(project):
 
 @pytest.mark.slow
 def test_time_for_all_gives_partial_results(project):
-    """When the registered time is used up the rest is recorded as not run, and the verdict is INCOMPLETE."""
+    """A cell gets what is left of the registered time; then the rest is recorded as not run: INCOMPLETE."""
     folder = lay_out(project, SLOW, lambda text: text.replace("cell_seconds", "total_seconds = 2.5\ncell_seconds"))
     done = project.snakemake("-c2", RECORD)
     assert done.returncode == 0, done.stdout
     record = json.loads((folder / "record/record.json").read_text())
-    outcomes = {row["cell"]: row["outcome"] for row in record["rows"]["cells"]}
-    assert outcomes["slow-torch"] == "done"
-    assert outcomes["slow-numpy"] == "not run"
+    rows = {row["cell"]: row for row in record["rows"]["cells"]}
+    assert rows["slow-torch"]["outcome"] == "time limit"
+    assert "all that was left of the time for all cells (its own limit is 20 s)" in rows["slow-torch"]["reasons"][0]
+    assert rows["slow-torch"]["seconds"] < 2.5
+    assert rows["slow-numpy"]["outcome"] == "not run"
     assert record["summary"]["verdict"] == "INCOMPLETE"
     assert "cell-slow-numpy-seed0" not in measured(project)
     forced = project.snakemake("-c1", "results/box/cells/slow-numpy.json", "-f")

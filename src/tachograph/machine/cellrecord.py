@@ -85,12 +85,17 @@ class Comparison(Part):
     reference_rms: Size | None = None
 
 
-class Correctness(Part):
-    """``refused`` says in whose words an operation is not available; then nothing was compared."""
+class Refused(Part):
+    """In whose words an operation is not available; then nothing was compared."""
 
-    refused: str | None = None
-    reference: Proof | None = None
-    comparisons: dict[str, Comparison] = {}
+    refused: str
+
+
+class Correctness(Part):
+    """Results against one reference, by name; none where it is not usable."""
+
+    reference: Proof
+    comparisons: dict[str, Comparison]
 
 
 class Steps(Part):

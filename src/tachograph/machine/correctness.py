@@ -15,11 +15,8 @@ SMALL = ((10, 10.0), (500, 5.0))
 
 def judge_comparisons(measured: Correctness, dtype: str, bounds: Bounds) -> Judged:
     """Every comparison by its own numbers. Without a proven reference, or without a comparison, nothing passes."""
-    if measured.refused is not None:
-        return Judged(Verdict.WARN, [measured.refused])
-    if measured.reference is None or not measured.reference.usable:
-        reason = measured.reference.reason if measured.reference else "REFERENCE UNUSABLE (nothing is said of it)"
-        return Judged(Verdict.INCOMPLETE, [reason + NOTHING])
+    if not measured.reference.usable:
+        return Judged(Verdict.INCOMPLETE, [measured.reference.reason + NOTHING])
     if not measured.comparisons:
         return Judged(Verdict.INCOMPLETE, ["nothing was compared"])
     found = {name: judge_comparison(one, dtype, bounds) for name, one in measured.comparisons.items()}

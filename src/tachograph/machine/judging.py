@@ -13,6 +13,7 @@ from tachograph.machine.cellrecord import (
     Matmul,
     Probe,
     Record,
+    Refused,
     Repeats,
     Steps,
     Training,
@@ -50,6 +51,8 @@ def _judge(cell: Cell, record: Record, bounds: Bounds, peaks: Mapping[str, float
     if cell.kind == "correctness":
         if "losses" in numbers:
             return judge_steps(read(Steps, numbers, "measured"), falls=False)
+        if numbers.get("refused") is not None:
+            return Judged(Verdict.WARN, [read(Refused, numbers, "measured").refused])
         return judge_comparisons(read(Correctness, numbers, "measured"), dtype, bounds)
     if "flop_per_call" in numbers:
         peak = declared_peak(cell, dtype, peaks)
