@@ -9,12 +9,13 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from tachograph.models.base import Number, Scalar
+from tachograph.models.base import Number
 
 Count = Annotated[int, Field(ge=0)]
 AtLeastOne = Annotated[int, Field(ge=1)]
 Size = Annotated[Number, Field(ge=0)]
 Positive = Annotated[Number, Field(gt=0)]
+Sample = Annotated[list[Number], Field(min_length=2, max_length=2, description="seconds since the start, value")]
 
 
 class Part(BaseModel):
@@ -23,12 +24,37 @@ class Part(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True, strict=True, allow_inf_nan=False)
 
 
+class ThreadPool(Part):
+    """A library that has threads, as threadpoolctl tells of it."""
+
+    internal_api: str
+    num_threads: Count
+    version: str | None = None
+    architecture: str | None = None
+
+
+class Torch(Part):
+    """What torch says of itself: its libraries, and the attention kernel of each backend by number format."""
+
+    thread_pools: list[ThreadPool] = []
+    attention: dict[str, dict[str, str]] = {}
+    library_copies: dict[str, list[str]] = {}
+
+
+class Facts(Part):
+    """What is in the machine; null where it is unknown."""
+
+    devices: list[dict[str, Any]]
+    environment: dict[str, str]
+    torch: Torch | None = None
+
+
 class Probe(Part):
-    """What is in the machine: facts, null where unknown, and the reason of each by its dotted place."""
+    """The machine's name, its facts, and why a fact is unknown, by its dotted place."""
 
     id: str
     taken: str
-    facts: dict[str, Any]
+    facts: Facts
     unknown: dict[str, str]
 
 
@@ -40,19 +66,39 @@ class Spread(Part):
     max: Number
 
 
+class User(Part):
+    """Another program that computed on the device."""
+
+    pid: int
+    name: str | None
+
+
 class Host(Part):
     """What was sampled of the host; a quantity that could not be read is null, its reason in ``unknown``."""
 
     processors: AtLeastOne
     foreign_processors: Spread | None
     stolen_processors: Spread | None
+    load_average: Spread | None = None
+    clock_mhz: Spread | None = None
+    cpu_clock_mhz: Spread | None = None
+    power_watts: Spread | None = None
+    package_power_watts: Spread | None = None
+    cpu_temperature_celsius: Spread | None = None
+    device_users: list[User] | None = []
     unknown: dict[str, str]
+
+
+class Settings(Part):
+    """All settings that the cell ran with, those that it was not given too."""
+
+    device: str
 
 
 class Record(Part):
     """Every cell: its settings with the device it ran on, the fault planted into it, its numbers and the host."""
 
-    settings: dict[str, Scalar]
+    settings: Settings
     fault: str | None = None
     measured: dict[str, Any]
     host: Host
@@ -98,6 +144,14 @@ class Correctness(Part):
     comparisons: dict[str, Comparison]
 
 
+class OfTraining(Part):
+    """The settings that name a network and its batch."""
+
+    channels: AtLeastOne
+    batch: AtLeastOne
+    dtype: str
+
+
 class Steps(Part):
     """Training steps; a loss that is not finite is null."""
 
@@ -105,6 +159,7 @@ class Steps(Part):
     nonfinite_parameters: Count
     unchanged_parameters: list[str] = []
     step_ends: list[Number] = []
+    series: dict[str, list[Sample]] = {}
 
 
 class Row(Part):
@@ -150,6 +205,13 @@ class MatmulBlocks(Part):
 
     burst: list[Block]
     sustained: list[Block]
+
+
+class OfMatmul(Part):
+    """The settings that name a product: ``1024``, or ``300x672x129``."""
+
+    size: Annotated[str, Field(pattern=r"^[1-9]\d*(x[1-9]\d*x[1-9]\d*)?$")]
+    dtype: str
 
 
 class Matmul(Part):

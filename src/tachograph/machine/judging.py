@@ -11,6 +11,8 @@ from typing import Any
 from tachograph.machine.cellrecord import (
     Correctness,
     Matmul,
+    OfMatmul,
+    OfTraining,
     Probe,
     Record,
     Refused,
@@ -35,16 +37,20 @@ def judge_record(cell: Cell, value: Any, bounds: Bounds, peaks: Mapping[str, flo
         read(Probe, value)
         return Judged(Verdict.PASS)
     record = read(Record, value)
+    given = value["settings"]
     for name, asked in cell.settings.items():
-        found = record.settings.get(name)
+        found = given.get(name)
         if found != asked and str(found) != str(asked):
             raise UnreadableError(f"settings.{name}: found {found!r}, expected {asked!r}, which was asked for")
-    return _judge(cell, record, bounds, peaks)
+    return _judge(cell, record.measured, given, bounds, peaks)
 
 
-def _judge(cell: Cell, record: Record, bounds: Bounds, peaks: Mapping[str, float]) -> Judged:
-    dtype, numbers = str(record.settings.get("dtype", "")), record.measured
+def _judge(
+    cell: Cell, numbers: dict[str, Any], given: dict[str, Any], bounds: Bounds, peaks: Mapping[str, float]
+) -> Judged:
+    dtype = str(given.get("dtype", ""))
     if cell.kind == "soak":
+        read(OfTraining, given, "settings")
         return judge_steps(read(Steps, numbers, "measured"), falls=True)
     if cell.kind == "repeatability":
         return judge_repeats(read(Repeats, numbers, "measured"), dtype, bounds)
@@ -55,6 +61,8 @@ def _judge(cell: Cell, record: Record, bounds: Bounds, peaks: Mapping[str, float
             return Judged(Verdict.WARN, [read(Refused, numbers, "measured").refused])
         return judge_comparisons(read(Correctness, numbers, "measured"), dtype, bounds)
     if "flop_per_call" in numbers:
+        read(OfMatmul, given, "settings")
         peak = declared_peak(cell, dtype, peaks)
         return judge_matmul(read(Matmul, numbers, "measured"), dtype, peak, bounds)
+    read(OfTraining, given, "settings")
     return judge_training(read(Training, numbers, "measured"), bounds)

@@ -289,6 +289,6 @@ def series(measured: Iterable[MeasuredCell]) -> list[Row]:
     return [
         {"cell": one.cell.name, "quantity": name, "seconds": seconds, "value": value}
         for one in of_kind(measured, "soak")
-        for name, points in one.measured["series"].items()
+        for name, points in one.measured.get("series", {}).items()
         for seconds, value in points
     ]

@@ -51,7 +51,7 @@ def steps(**numbers):
 
 def record_of(numbers, **more):
     """What a cell writes that thinks highly of itself."""
-    settings = {"device": "cpu", "dtype": "fp32"}
+    settings = {"device": "cpu", "dtype": "fp32", "size": "64", "channels": 64, "batch": 16}
     found = {"settings": settings, "fault": None, "measured": numbers, "host": host()}
     return {**found, "verdict": "PASS", "reasons": []} | more
 
@@ -124,6 +124,11 @@ def test_numbers_make_the_verdict(kind, measured, verdict, reason):
         ("soak", {"losses": []}, {}, "measured.losses"),
         ("soak", steps(), {"host": {}}, "host.processors: field required"),
         ("soak", steps(), {"settings": None}, "settings"),
+        ("soak", steps(), {"settings": {"device": "cpu"}}, "settings.channels: field required"),
+        ("soak", steps(), {"host": host(device_users=["me"])}, "host.device_users.0"),
+        ("soak", steps(), {"host": host(cpu_clock_mhz=2600.0)}, "host.cpu_clock_mhz"),
+        ("soak", steps(series={"clock": [1.0, 2.0]}), {}, "measured.series.clock.0"),
+        ("throughput", product(), {"settings": {"device": "cpu", "size": "ten", "dtype": "fp32"}}, "settings.size"),
     ],
 )
 def test_a_file_without_the_numbers_is_no_pass(kind, measured, more, words):
@@ -144,7 +149,7 @@ def test_other_files_are_unreadable(record):
 def test_numbers_of_other_settings_do_not_count():
     """A cell that measured something else than was asked has not measured what was asked."""
     asked = cell_of("soak", "x", {"steps": 200, "rate": 1})
-    settings = {"device": "cpu", "dtype": "fp32", "steps": 2, "rate": 1.0}
+    settings = {"device": "cpu", "dtype": "fp32", "channels": 64, "batch": 16, "steps": 2, "rate": 1.0}
     found = judge_cell(asked, file_of(record=record_of(steps(), settings=settings)), Bounds(), {})
     assert found.reasons == ["settings.steps: found 2, expected 200, which was asked for"]
     settings["steps"] = 200

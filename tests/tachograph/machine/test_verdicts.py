@@ -13,7 +13,7 @@ from tachograph.models.bounds import Bounds
 from tachograph.models.checker import Fault
 
 PASSED = {
-    "settings": {"device": "cpu"},
+    "settings": {"device": "cpu", "channels": 64, "batch": 16, "dtype": "fp32"},
     "fault": None,
     "measured": {"losses": [2.0, 1.0], "nonfinite_parameters": 0},
     "host": host(),
