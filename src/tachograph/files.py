@@ -16,6 +16,7 @@ from typing import Any
 
 from tachograph.errors import TachographError
 
+EMPTY_SHA256 = hashlib.sha256(b"").hexdigest()
 MAX_JSON_BYTES = 64 * 1024 * 1024
 PARTIAL = re.compile(r"\..+\.[a-z0-9_]{8}\.part")  # the names that appearing() gives
 PLAIN_PATH = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")  # relative, without escapes

@@ -12,8 +12,7 @@ import pytest
     ("fault", "status", "words"),
     [
         pytest.param("exit", "failed", "exit code 1", marks=pytest.mark.slow),
-        pytest.param("kill", "killed", "SIGKILL", marks=pytest.mark.slow),
-        ("short", "finished", "iterations"),
+        ("kill", "killed", "SIGKILL"),
     ],
 )
 def test_failed_run_keeps_its_files_and_the_others_go_on(project, fault, status, words):

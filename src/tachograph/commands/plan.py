@@ -36,7 +36,7 @@ def plan_page(one: OpenedStudy, state: StudyState) -> str:
     held, limits = 0.0, 0.0
     for run in one.planned:
         took = last_hold(run, state)
-        if state.counted(run) is None:
+        if state.settled(run) is None:
             held += took or 0.0
             limits += 0.0 if took is not None else run.max_hold_seconds
         time = f"{took:.0f} s (last time)" if took is not None else f"at most {run.max_hold_seconds:.0f} s"

@@ -6,7 +6,7 @@ import argparse
 
 from tachograph.errors import TachographError
 from tachograph.execution.attempt import RUN
-from tachograph.files import publish_copy, read_json
+from tachograph.files import EMPTY_SHA256, publish_copy, read_json, write_text
 from tachograph.record.manifest import manifest_findings
 from tachograph.study.integrity import damage, damaged_files
 from tachograph.study.layout import StudyFolder
@@ -72,6 +72,10 @@ def _restore_target(folder: StudyFolder, state: StudyState, key: str, event: dic
     done = []
     for name, sha in event["files"].items():
         if not damage(folder.path / name, sha):
+            continue
+        if sha == EMPTY_SHA256:
+            write_text(folder.path / name, "")
+            done.append(f"{folder.path / name}: restored, it is empty")
             continue
         source = place / (RUN if sha == attempt.files[RUN] else read_json(place / RUN)["result"])
         if damage(source, sha):

@@ -14,7 +14,7 @@ from typing import Any
 from tachograph import __version__
 from tachograph.execution.cellfile import KEPT, MEASURED, cell_file
 from tachograph.execution.environment import portable, recorded, redacted, run_environment
-from tachograph.execution.judging import Judgement, judge
+from tachograph.execution.judging import Judgement, judge, says_not_finite
 from tachograph.execution.outcome import not_started
 from tachograph.execution.progress import Progress
 from tachograph.execution.supervise import Outcome, supervise
@@ -135,8 +135,13 @@ def make_attempt(
     if planned.role == "cell":
         words = redacted(_last_line(place / LOG), environment, planned)
         write_json(result, cell_file(planned, outcome, place / MEASURED, words))
-    stray = _stray(place)
-    judgement = Judgement("invalid", stray) if stray else judge(planned, trainer, result, outcome.status, reason)
+    if planned.trains and says_not_finite(trainer, outcome.status, outcome.exit_code):
+        result.touch()  # a result, even where the trainer gave up before its first row
+    strange = stray(place)
+    if strange:
+        judgement = Judgement("invalid", strange)
+    else:
+        judgement = judge(planned, trainer, result, outcome.status, reason, outcome.exit_code)
     sealed = _seal(place)
     facts = {
         "schema": "run/1",
@@ -173,6 +178,7 @@ def make_attempt(
         signal=outcome.signal,
         validity=judgement.validity,
         reason=judgement.reason,
+        gate=judgement.gate,
         files=files,
         hold_seconds=time.monotonic() - lease.since_monotonic,
         wait_seconds=lease.waited_s,
@@ -198,7 +204,7 @@ def _seal(place: Path) -> dict[str, str]:
     }
 
 
-def _stray(place: Path) -> str | None:
+def stray(place: Path) -> str | None:
     """A sentence about what is neither a file nor a folder among the results: a link could point anywhere."""
     for path in sorted(place.rglob("*")):
         if path.is_symlink() or not (path.is_file() or path.is_dir()):

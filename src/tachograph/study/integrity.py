@@ -16,12 +16,12 @@ from tachograph.study.state import StudyState
 HASHED_AT_START = 64 * 1024 * 1024  # larger files are compared by `tachograph verify`, not at every start
 
 
-def discard_command(study: str, key: str) -> str:
-    """The command line that takes the run ``key`` out."""
+def run_command(command: str, study: str, key: str) -> str:
+    """The command line of ``tachograph discard`` or ``settle`` for the run ``key``."""
     role, _, rest = key.partition("-")
     arm, _, seed = rest.rpartition("-seed")
     named = "" if role == "run" else f" --role {role}"
-    return f'tachograph discard {study} {arm} {seed}{named} --reason "…"'
+    return f'tachograph {command} {study} {arm} {seed}{named} --reason "…"'
 
 
 def damage(path: Path, expected: str, *, whole: bool = False) -> str | None:
@@ -56,8 +56,8 @@ def damaged_files(folder: StudyFolder, state: StudyState, *, whole: bool = False
             check(folder.registration, registered["file_sha256"], f"tachograph restore {name}")
     for key, tries in state.attempts.items():
         for attempt in tries:
-            if attempt.discarded is None and attempt.validity == "valid":
-                discard = f"restore it from a backup, or: {discard_command(name, key)}"
+            if attempt.stands:
+                discard = f"restore it from a backup, or: {run_command('discard', name, key)}"
                 for file, sha in attempt.files.items():
                     if file not in attempt.pruned:
                         check(folder.path / attempt.folder / file, sha, discard)
@@ -66,7 +66,7 @@ def damaged_files(folder: StudyFolder, state: StudyState, *, whole: bool = False
         if key in state.requested:
             continue
         for file, sha in event["files"].items():
-            check(folder.path / file, sha, f"tachograph restore {name}, or: {discard_command(name, key)}")
+            check(folder.path / file, sha, f"tachograph restore {name}, or: {run_command('discard', name, key)}")
     written = state.last("record_written", "record_set_aside")
     if written and written["event"] == "record_written":
         before = len(found)

@@ -37,6 +37,7 @@ class Attempt:
     status: str | None = None
     validity: str | None = None
     reason: str | None = None
+    gate: str | None = None  # the gate that a result which could be read did not pass
     ended_at: str | None = None
     files: dict[str, str] = field(default_factory=dict)
     hold_seconds: float | None = None
@@ -51,6 +52,11 @@ class Attempt:
     @property
     def counts(self) -> bool:
         return self.validity == "valid" and self.discarded is None
+
+    @property
+    def stands(self) -> bool:
+        """Whether it is a result: it counts, or its history was read to the end and did not pass a gate."""
+        return self.counts or (self.gate is not None and self.discarded is None)
 
 
 @dataclass
@@ -69,6 +75,15 @@ class StudyState:
                 return attempt
         return None
 
+    def settled(self, planned: PlannedRun) -> Attempt | None:
+        """The attempt whose result stands for ``planned``: the one that counts, else the newest that failed a gate.
+
+        A run that went to its end and failed a gate is an answer about its arm, and trying it again until it passes
+        would be a choice among draws. So it stays invalid until it is discarded or asked for again.
+        """
+        tries = [a for a in self.attempts.get(planned.key, []) if a.stands and a.identity == planned.identity]
+        return self.counted(planned) or (tries[-1] if tries else None)
+
     def run_status(self, planned: PlannedRun) -> str:
         """``counted``, ``invalid`` (tried, none valid) or ``missing``."""
         if self.counted(planned):
@@ -83,7 +98,7 @@ class StudyState:
     @property
     def any_finished(self) -> bool:
         """Whether the numbers of some run were already there to be known."""
-        return any(attempt.validity == "valid" for tries in self.attempts.values() for attempt in tries)
+        return any(one.validity == "valid" or one.gate is not None for tries in self.attempts.values() for one in tries)
 
     def last(self, *kinds: str) -> dict[str, Any] | None:
         """The newest event of one of these kinds."""
@@ -115,12 +130,15 @@ def interpret(events: Iterable[dict[str, Any]]) -> StudyState:
                     process=event["process"],
                 )
             )
-        elif kind in ("ended", "discarded", "pruned"):
+        elif kind in ("ended", "judged", "discarded", "pruned"):
             attempt = next(a for a in state.attempts[key] if a.number == event["attempt"])
             if kind == "ended":
                 attempt.status, attempt.validity = event["status"], event["validity"]
                 attempt.reason, attempt.ended_at = event["reason"], event["at"]
+                attempt.gate = event.get("gate")
                 attempt.files, attempt.hold_seconds = event["files"], event["hold_seconds"]
+            elif kind == "judged":
+                attempt.validity, attempt.reason, attempt.gate = event["validity"], event["reason"], event["gate"]
             elif kind == "pruned":
                 attempt.pruned |= {name: Pruned(size, line) for name, size in event["files"].items()}
             else:
