@@ -76,6 +76,21 @@ operation = "matmul"
 settings = { end = ["garbage", "boasts", "chatters"] }
 """
 
+WORKAROUND = """
+[[cells]]
+name = "ends"
+kind = "correctness"
+operation = "matmul"
+settings = { end = "needs" }
+
+[arms.as-installed]
+title = "as installed"
+
+[arms.preloaded]
+title = "the system's copy of one library preloaded"
+environment = { LD_PRELOAD = "libm.so.6" }
+"""
+
 SLOW = """
 [[cells]]
 name = "slow"
@@ -148,6 +163,23 @@ def test_what_a_checker_leaves_is_judged_and_not_believed(project):
     assert cells["ends-boasts"]["reasons"] == ["measured.reference: field required"]
     assert "measured.json" in cells["ends-garbage"]["reasons"][0]
     assert record["summary"]["verdict"] == "INCOMPLETE"
+
+
+@pytest.mark.slow
+def test_a_workaround_is_an_arm(project):
+    """What crashes as installed and is right with a library preloaded is told for both; the verdict is the norm's."""
+    folder = lay_out(project, WORKAROUND)
+    done = project.snakemake("-c2", RECORD)
+    assert done.returncode == 0, done.stdout
+    record = json.loads((folder / "record/record.json").read_text())
+    found = {(row["cell"], row["arm"]): (row["outcome"], row["signal"], row["verdict"]) for row in
+             record["rows"]["workarounds"]}  # fmt: skip
+    assert found["ends", "as-installed"] == ("crashed", "SIGSEGV", "INCOMPLETE")
+    assert found["ends", "preloaded"] == ("done", None, "PASS")
+    assert record["summary"]["by_arm"] == {"as-installed": "INCOMPLETE", "preloaded": "PASS"}
+    page = (folder / "record/record.md").read_text()
+    assert "Environment “preloaded”: PASS; it changes ends (1 alike)." in page
+    assert "| `ends` | INCOMPLETE (SIGSEGV)" in " ".join(page.split())
 
 
 @pytest.mark.slow

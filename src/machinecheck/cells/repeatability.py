@@ -78,7 +78,7 @@ def _rows(run: Run, truth: Truth | None, device: Device, threads: str, count: in
     rows, usable = [], len(os.sched_getaffinity(0))
     for number in thread_counts(threads, usable):
         with thread_limit(number):
-            pools = {pool["internal_api"]: pool["num_threads"] for pool in threadpool_info()}
+            pools = {Path(pool["filepath"]).name: pool["num_threads"] for pool in threadpool_info()}
             row = repeats.watch(once, count, truth)
             oversubscribed = number > usable
             rows.append(

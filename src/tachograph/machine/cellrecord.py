@@ -39,6 +39,7 @@ class Torch(Part):
     thread_pools: list[ThreadPool] = []
     attention: dict[str, dict[str, str]] = {}
     library_copies: dict[str, list[str]] = {}
+    devices: list[dict[str, Any]] | None = []
 
 
 class Facts(Part):

@@ -119,7 +119,7 @@ def _backend(settings: Mapping[str, Any]) -> str:
 
 def _common(one: MeasuredCell) -> Row:
     host = one.record["host"] if one.record else {}
-    clock = mean_of(host, "clock_mhz")
+    clock, power = mean_of(host, "clock_mhz"), mean_of(host, "power_watts")
     return {
         "cell": one.cell.name,
         "arm": one.cell.arm,
@@ -127,7 +127,7 @@ def _common(one: MeasuredCell) -> Row:
         "load": mean_of(host, "load_average"),
         "foreign_processors": mean_of(host, "foreign_processors"),
         "clock_mhz": mean_of(host, "cpu_clock_mhz") if clock is None else clock,
-        "power_watts": mean_of(host, "power_watts"),
+        "power_watts": mean_of(host, "package_power_watts") if power is None else power,
         "contended": one.contention.contended,
         "held_back": one.contention.held_back,
         "verdict": str(one.verdict),

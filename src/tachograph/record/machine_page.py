@@ -101,6 +101,8 @@ def machine(record: Record) -> str:
     if not facts["devices"]:
         rows.append(["devices", "none was found"])
     torch = facts["torch"] or {}
+    seen = torch.get("devices") or []
+    rows += [[f"torch's device {index}", text(_device(device))] for index, device in enumerate(seen)]
     rows += [["BLAS and threads", text(_pool(pool))] for pool in torch.get("thread_pools", [])]
     rows += [[f"attention in {dtype}", text(_short(kernels))] for dtype, kernels in torch.get("attention", {}).items()]
     copies = torch.get("library_copies") or {}
@@ -112,7 +114,7 @@ def machine(record: Record) -> str:
         [
             f"{code(probe['id'])}, taken {probe['taken']}; the engine knows it as {code(record['machine']['id'])}.",
             table(["", ""], rows),
-            f"Unknown:\n\n{reasons}" if reasons else "",
+            f"Not given, and why:\n\n{reasons}" if reasons else "",
         ]
     )
 
@@ -145,7 +147,7 @@ def _value(facts: dict[str, Any], unknown: dict[str, str], place: str) -> str:
         found = found.get(part) if isinstance(found, dict) else None
     if found is None:
         reason = next((why for name, why in unknown.items() if name == place or place.startswith(f"{name}.")), None)
-        return f"unknown ({reason})" if reason else "none"
+        return f"not given ({reason})" if reason else "none"
     if isinstance(found, dict):
         return _pairs(found) or "none"
     return ("yes" if found else "no") if isinstance(found, bool) else str(found)
@@ -161,7 +163,8 @@ def _short(kernels: dict[str, str]) -> str:
 
 
 def _device(device: dict[str, Any]) -> str:
-    return _pairs({name: value for name, value in device.items() if value is not None})
+    """Known facts of a device; kernels of its attention backends by format are in the probe's file."""
+    return _pairs({name: value for name, value in device.items() if value is not None and name != "attention"})
 
 
 def _pool(pool: dict[str, Any]) -> str:

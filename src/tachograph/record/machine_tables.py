@@ -112,7 +112,7 @@ def _matmul(tables: Record) -> list[str]:
     return [
         "Matrix product, TFLOP/s. Burst: the median of the five fastest blocks that started from idle. Sustained: all "
         "work over all time of a window after a lead-in. ≥: a lower bound, because other work shared the machine.",
-        table(headers, rows, right=range(3, 10)),
+        table(headers, rows, right=range(3, 11)),
         *([f"Ratios of formats (sustained): {'; '.join(ratios)}."] if ratios else []),
         figure("matmul", "TFLOP/s over size and format"),
     ]
@@ -147,17 +147,22 @@ def _training(tables: Record) -> list[str]:
         "Training steps of the board network (forward, backward, Adam), best of several blocks and therefore ≥. "
         "Forward and backward alone are timed in steps of their own, with a synchronisation at each end: on a busy "
         "host they need not fit the best block.",
-        table(headers, rows, right=range(1, 11)),
+        table(headers, rows, right=range(1, 12)),
         *([f"Accelerator over processor, samples/s: {'; '.join(ratios)}."] if ratios else []),
         figure("training", "Samples per second over batch"),
     ]
 
 
-CONDITIONS = ["load", "clock, MHz", "other programs, CPUs"]
+CONDITIONS = ["load", "clock, MHz", "power, W", "other programs, CPUs"]
 
 
 def _conditions(row: Row) -> list[str]:
-    return [significant(row["load"]), number(row["clock_mhz"]), significant(row["foreign_processors"], 2)]
+    return [
+        significant(row["load"]),
+        number(row["clock_mhz"]),
+        significant(row["power_watts"]),
+        significant(row["foreign_processors"], 2),
+    ]
 
 
 def _rate(row: Row, name: str, digits: int) -> str:
