@@ -198,7 +198,7 @@ class Block(Part):
     calls: AtLeastOne
     seconds: Size
     drained: bool
-    clock_mhz: Positive | None = None
+    clock_mhz: Size | None = None
 
 
 class MatmulBlocks(Part):
