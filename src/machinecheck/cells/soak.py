@@ -17,7 +17,7 @@ from machinecheck.faults import Planter, planted
 from machinecheck.precision import precision, prepare
 from machinecheck.telemetry import Sampler
 
-SERIES = ("load_average", "clock_mhz", "cpu_clock_mhz", "power_watts", "temperature_celsius",
+SERIES = ("load_average", "clock_mhz", "cpu_clock_mhz", "power_watts", "package_power_watts", "temperature_celsius",
           "cpu_temperature_celsius", "foreign_processors")  # fmt: skip
 
 

@@ -16,7 +16,10 @@ CLOCK = {"clock_mhz": "accelerator", "cpu_clock_mhz": "processor"}
 SOAK = {
     "clock, MHz": CLOCK,
     "temperature, °C": {"temperature_celsius": "accelerator", "cpu_temperature_celsius": "processor"},
-    "power, W": {"power_watts": "accelerator", "package_power_watts": "processor package"},
+    "power, W": {
+        "power_watts": "accelerator (an APU's: the whole package)",
+        "package_power_watts": "processor package",
+    },
     "load": {"load_average": "load average (1 minute)", "foreign_processors": "processors used by other programs"},
 }
 
@@ -125,7 +128,7 @@ def _lines(
                 axes.plot(x(row), row[y], mark, color=colour, markerfacecolor=colour if full else "white", markersize=5)
             axes.plot([], [], f"{line}", marker=mark, color=colour, label=label)
         if any(map(_doubtful, rows)):
-            label = "hollow: the host was not quiet (≥), or the window not steady"
+            label = "hollow: the host was not quiet (≥)" + (", or the window not steady" if "steady" in rows[0] else "")
             axes.plot([], [], "o", color="#666666", markerfacecolor="white", label=label)
         _finish(axes, bool(rows))
         if rows:
