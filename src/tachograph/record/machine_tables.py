@@ -111,8 +111,8 @@ def _matmul(tables: Record) -> list[str]:
     ]
     return [
         "Matrix product, TFLOP/s. Burst: the median of the five fastest blocks that started from idle. Sustained: all "
-        "work over all time of a window after a lead-in. ≥: a lower bound, because other work shared the machine. Power "
-        "is of the accelerator's sensor, which on an APU is the whole package's, or of the processor's package.",
+        "work over all time of a window after a lead-in. ≥: a lower bound, because other work shared the machine. "
+        "Power is that of the accelerator's sensor (an APU's: of the whole package) or of the processor's package.",
         table(headers, rows, right=range(3, 11)),
         *([f"Ratios of formats (sustained): {'; '.join(ratios)}."] if ratios else []),
         figure("matmul", "TFLOP/s over size and format"),
