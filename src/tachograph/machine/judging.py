@@ -42,6 +42,8 @@ def judge_record(cell: Cell, value: Any, bounds: Bounds, peaks: Mapping[str, flo
         found = given.get(name)
         if found != asked and str(found) != str(asked):
             raise UnreadableError(f"settings.{name}: found {found!r}, expected {asked!r}, which was asked for")
+    if cell.fault is None and record.fault is not None:
+        raise UnreadableError(f"fault: found {record.fault!r}, expected none: its numbers are not the machine's")
     return _judge(cell, record.measured, given, bounds, peaks)
 
 

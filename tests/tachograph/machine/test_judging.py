@@ -124,6 +124,7 @@ def test_numbers_make_the_verdict(kind, measured, verdict, reason):
         ("soak", {"losses": []}, {}, "measured.losses"),
         ("soak", steps(), {"host": {}}, "host.processors: field required"),
         ("soak", steps(), {"settings": None}, "settings"),
+        ("soak", steps(), {"fault": "one NaN"}, "fault: found 'one NaN', expected none"),
         ("soak", steps(), {"settings": {"device": "cpu"}}, "settings.channels: field required"),
         ("soak", steps(), {"host": host(device_users=["me"])}, "host.device_users.0"),
         ("soak", steps(), {"host": host(cpu_clock_mhz=2600.0)}, "host.cpu_clock_mhz"),
