@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tachograph.errors import TachographError
@@ -93,7 +93,10 @@ def execute(
         else:
             set_record_aside(folder, f"{planned.key} is made")
         state = read_state(folder)
-        no_time = None if forced else _no_time(planned, study, everything, state)
+        left = None if forced else _seconds_left(planned, study, everything, state)
+        no_time = _no_time(planned, study, left)
+        if left is not None and 0 < left < planned.max_hold_seconds:
+            planned = replace(planned, max_hold_seconds=left)
         say(no_time or _where_we_are(planned, everything, state, host.device))
         made = make_attempt(planned, trainer, folder, lease, root, say, no_time)
     is_result = made.judgement.validity == "valid" or made.judgement.gate is not None
@@ -110,17 +113,23 @@ def execute(
         )
 
 
-def _no_time(planned: PlannedRun, study: AnyStudy, everything: list[PlannedRun], state: StudyState) -> str | None:
-    """Why a cell of a machine study is not run: the time registered for all cells is used up. None if it is not."""
+def _seconds_left(
+    planned: PlannedRun, study: AnyStudy, everything: list[PlannedRun], state: StudyState
+) -> float | None:
+    """What the other cells of a machine study left of the time registered for all. None without such a limit."""
     if not isinstance(study, MachineStudy) or study.total_seconds is None:
         return None
     held = [state.counted(run) for run in everything if run.key != planned.key]
-    used = sum(attempt.hold_seconds or 0.0 for attempt in held if attempt)
-    if used < study.total_seconds:
+    return study.total_seconds - sum(attempt.hold_seconds or 0.0 for attempt in held if attempt)
+
+
+def _no_time(planned: PlannedRun, study: AnyStudy, left: float | None) -> str | None:
+    """Why a cell of a machine study is not run: the time registered for all cells is used up. None if it is not."""
+    if not isinstance(study, MachineStudy) or study.total_seconds is None or left is None or left > 0:
         return None
     return (
-        f"{planned.study}: {planned.key} is not run: the cells before it took {used:.0f} s of the "
-        f"{study.total_seconds:g} s registered for all"
+        f"{planned.study}: {planned.key} is not run: the cells before it took {study.total_seconds - left:.0f} s of "
+        f"the {study.total_seconds:g} s registered for all"
     )
 
 

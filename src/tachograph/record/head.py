@@ -209,6 +209,6 @@ def commands(record: Record) -> str:
 
 
 def _line(one: dict[str, Any]) -> str:
-    variables = {**one["environment"], "OMP_NUM_THREADS": str(one["threads"])}
+    variables = {"OMP_NUM_THREADS": str(one["threads"]), **one["environment"]}
     given = " ".join(f"{key}={shlex.quote(value)}" for key, value in sorted(variables.items()))
     return f"{given} {shlex.join(one['command'])}".replace("```", "'''").replace("\n", " ")
