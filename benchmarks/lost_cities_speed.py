@@ -1,6 +1,6 @@
 """Speed and memory of the Lost Cities trainer, as ratios out of one run on one machine.
 
-    python benchmarks/lost_cities_speed.py [--parts engine,traversal,linear,iteration,batches,memory] [--repeats 5]
+    python benchmarks/lost_cities_speed.py [--parts engine,traversal,linear,iteration,peer,batches,memory] [--repeats 5]
 
 Every time is CPU time of this process with one thread, so that other work on the machine does not count; variants
 take turns within a repeat. Rates are given as the median over the repeats with the smallest and largest beside it.
@@ -31,6 +31,9 @@ from lost_cities.trainer import Trainer
 from lost_cities.warmup import warm_up
 
 PEER_NODES_PER_SECOND = 9_473  # a public trainer's interleaved traversal, same network, one thread, another CPU
+PEER_RECURSIVE = 2_614  # its nodes per second with one state per call
+PEER_UPDATES_PER_SECOND = 64  # its best, batch 256
+PEER_ITERATION_SECONDS = ((5.5, 2.2), (8.5, 2.7))  # of its iteration, recursive and interleaved: shortest and longest
 
 
 def main() -> None:
@@ -39,6 +42,7 @@ def main() -> None:
         "traversal": traversal,
         "linear": linear,
         "iteration": iteration,
+        "peer": peer,
         "batches": batches,
         "memory": memory,
     }
@@ -124,6 +128,42 @@ def whole_iteration(trainer: Trainer, walk: Walker) -> None:
     trainer.add_to_memories(harvest)
     trainer.fit_advantages()
     trainer.fit_strategy()
+
+
+def peer(repeats: int) -> None:
+    """An iteration with the work of a public trainer's, whose nodes and updates follow from its published times.
+
+    Its traversals take N / 2,614 s when recursive and N / 9,473 s when interleaved, the updates beside them U s in
+    either case, which gives N and U for both ends of the times that it was measured to need. Updates are taken to be
+    as many as its best rate of 64 per second (batch 256) makes of U: the comparison that is hardest on this trainer.
+    """
+    walk = walker()
+    nodes_per_second = statistics.median(walk_rate(walk, 140, repeat)[0] for repeat in range(repeats))
+    harvest, rows = walk(Range(3, 1, 0, 140)), []
+    for number in ("float32", "bfloat16"):
+        seconds = update_seconds(harvest, number == "bfloat16", repeats)
+        for recursive, interleaved in PEER_ITERATION_SECONDS:
+            nodes = (recursive - interleaved) / (1 / PEER_RECURSIVE - 1 / PEER_NODES_PER_SECOND)
+            updates = PEER_UPDATES_PER_SECOND * (interleaved - nodes / PEER_NODES_PER_SECOND)
+            walked, fitted = nodes / nodes_per_second, updates * seconds
+            numbers = (walked, fitted, interleaved / (walked + fitted), interleaved / fitted)
+            row = [f"{number}, {interleaved} s", f"{nodes:,.0f}", f"{updates:.0f}"]
+            rows.append([*row, *(f"{value:.3g}" for value in numbers)])
+    heads = ["updates in, peer's iteration", "nodes", "updates", "nodes here, s", "updates here, s", "peer over this"]
+    show(rows, [*heads, "were nodes free"])
+    print(
+        f"\n{nodes_per_second:,.0f} nodes per CPU second here; the goal is 10, out of reach where the last column is less"
+    )
+
+
+def update_seconds(harvest: Any, use_amp: bool, repeats: int) -> float:
+    """CPU seconds per update of an advantage network at batch 256."""
+    overrides = ["optimization.advantage_batch_size=256", "optimization.advantage_updates=15"]
+    trainer = Trainer(load_config(None, [*overrides, f"run.use_amp={str(use_amp).lower()}"]), 3)
+    trainer.iteration = 1  # a record weighs its iteration
+    trainer.add_to_memories(harvest)
+    trainer.fit_advantages()
+    return statistics.median(cpu_seconds(trainer.fit_advantages)[0] for _ in range(repeats)) / 30
 
 
 def batches(repeats: int) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -49,10 +51,23 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise LostCitiesError(f"{path} is not there, expected a checkpoint") from None
     except Exception as error:  # torch.load raises many kinds for a file that is not its own
-        raise LostCitiesError(f"{path} cannot be read as a checkpoint: {str(error).splitlines()[0]}") from None
+        raise LostCitiesError(f"{path} cannot be read as a checkpoint ({type(error).__name__})") from None
     if not isinstance(content, dict) or content.get("schema") != SCHEMA:
         raise LostCitiesError(f"{path} is not a checkpoint of lost_cities, expected schema {SCHEMA}")
     return content
+
+
+@contextmanager
+def damage_named(path: Path) -> Iterator[None]:
+    """Inside, parts of the checkpoint ``path`` are taken over; what does not fit is a :class:`LostCitiesError`.
+
+    A checkpoint with the right schema can still hold anything: other keys, other shapes, other settings.
+    """
+    try:
+        yield
+    except (AttributeError, IndexError, KeyError, RuntimeError, TypeError, ValueError) as error:
+        first = " ".join(str(error).split())[:200]
+        raise LostCitiesError(f"{path} does not fit, expected a checkpoint of this version: {first}") from error
 
 
 def load_checkpoint(path: Path, trainer: Trainer) -> tuple[dict[str, Any], Due | None]:
@@ -61,9 +76,19 @@ def load_checkpoint(path: Path, trainer: Trainer) -> tuple[dict[str, Any], Due |
     Returns the row of its iteration and the evaluation that was under way.
     """
     content = read_checkpoint(path)
+    with damage_named(path):
+        return _taken_over(path, content, trainer)
+
+
+def _taken_over(path: Path, content: dict[str, Any], trainer: Trainer) -> tuple[dict[str, Any], Due | None]:
     if content["seed"] != trainer.seed:
         raise LostCitiesError(f"{path} was written with seed {content['seed']}, expected {trainer.seed}")
     _same_configuration(path, content["config"], trainer.config)
+    if content["iteration"] > trainer.config.run.iterations:
+        raise LostCitiesError(
+            f"{path} holds {content['iteration']} iterations already, expected at most run.iterations "
+            f"{trainer.config.run.iterations}"
+        )
     if content["memories"] is None:
         raise LostCitiesError(f"{path} has no memories, expected one written with checkpoint.memories true")
     learners = [*trainer.advantage, trainer.strategy]

@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from lost_cities.config import load_config
 from lost_cities.errors import LostCitiesError, NonFiniteTrainingError, WorkerLostError
@@ -15,11 +15,19 @@ from lost_cities.files import check_writable, write_json
 EXIT_BAD_INPUT = 2
 EXIT_NOT_FINITE = 3
 EXIT_WORKER_LOST = 4
+EXIT_INTERRUPTED = 130  # what shells use for SIGINT
+LARGEST = 2**63 - 1  # what every generator that is seeded with it takes
 EXIT_CODES = {
     LostCitiesError: EXIT_BAD_INPUT,
     NonFiniteTrainingError: EXIT_NOT_FINITE,
     WorkerLostError: EXIT_WORKER_LOST,
 }
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """One sentence, without the usage."""
+        self.exit(EXIT_BAD_INPUT, f"lost_cities: error: {message}\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,17 +36,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command: Callable[[argparse.Namespace], None] = options.command
         command(options)
     except tuple(EXIT_CODES) as error:
-        print(f"lost_cities: error: {error}", file=sys.stderr)
-        return EXIT_CODES[type(error)]
+        return _told(str(error), EXIT_CODES[type(error)])
+    except OSError as error:  # it says what the system refused, a full disk say
+        return _told(str(error), EXIT_BAD_INPUT)
+    except (MemoryError, RuntimeError) as error:
+        if not isinstance(error, MemoryError) and "memory" not in str(error):  # torch has no kind of its own for it
+            raise
+        return _told(f"not enough memory for this configuration: {str(error).splitlines()[0]}", EXIT_BAD_INPUT)
+    except KeyboardInterrupt:
+        return _told("interrupted; a training goes on from its last checkpoint with --resume", EXIT_INTERRUPTED)
     return 0
 
 
+def _told(sentence: str, code: int) -> int:
+    print(f"lost_cities: error: {sentence}", file=sys.stderr)
+    return code
+
+
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="lost_cities", description="Deep CFR training of the game of Lost Cities.")
+    parser = _Parser(prog="lost_cities", description="Deep CFR training of the game of Lost Cities.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     train = _command(commands, "train", _train, "train from scratch or go on with --resume")
-    train.add_argument("--out", type=Path, required=True, help="folder of metrics.jsonl and checkpoint.pt")
+    train.add_argument("--out", type=_path, required=True, help="folder of metrics.jsonl and checkpoint.pt")
     train.add_argument("--seed", type=_seed, default=0, help="default: 0")
     train.add_argument("--resume", action="store_true", help="continue the training in --out")
 
@@ -47,18 +67,26 @@ def build_parser() -> argparse.ArgumentParser:
     forward.add_argument("--batch-sizes", type=_sizes, default=sizes, help="default: 1,4,16,64,256,1024")
     forward.add_argument("--warm-up", type=_positive, default=10, help="untimed calls per batch size (default: 10)")
     forward.add_argument("--calls", type=_positive, default=1000, help="timed calls per batch size (default: 1000)")
-    forward.add_argument("--out", type=Path, required=True, help="file to write (JSON)")
+    forward.add_argument("--out", type=_path, required=True, help="file to write (JSON)")
+
+    parity = _command(commands, "parity", _parity, "compare ways of inference on frozen batches with float64")
+    arms = "reference=single,fast=batched"
+    parity.add_argument("--arms", type=_arms, default=arms, help=f"the reference first (default: {arms})")
+    parity.add_argument("--batches", type=_positive, default=20, help="of 64 states, per player (default: 20)")
+    parity.add_argument("--iterations", type=_positive, default=2, help="of training before (default: 2)")
+    parity.add_argument("--seed", type=_seed, default=0, help="default: 0")
+    parity.add_argument("--out", type=_path, required=True, help="file to write (JSON)")
 
     engine = _command(commands, "engine", _engine, "time the engine alone, CPU time of one thread")
     engine.add_argument("--games", type=_positive, default=2000, help="per repeat (default: 2000)")
-    engine.add_argument("--out", type=Path, required=True, help="file to write (JSON)")
+    engine.add_argument("--out", type=_path, required=True, help="file to write (JSON)")
 
     strength = commands.add_parser("strength", help="strength against each opponent before and after training")
     strength.set_defaults(command=_strength)
-    strength.add_argument("--checkpoint", type=Path, required=True, help="checkpoint.pt of a training")
+    strength.add_argument("--checkpoint", type=_path, required=True, help="checkpoint.pt of a training")
     strength.add_argument("--games", type=_positive, default=400, help="per opponent (default: 400)")
     strength.add_argument("--seed", type=_seed, default=0, help="of the deals (default: 0)")
-    strength.add_argument("--out", type=Path, help="file to write too (JSON)")
+    strength.add_argument("--out", type=_path, help="file to write too (JSON)")
     return parser
 
 
@@ -67,27 +95,43 @@ def _command(
 ) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(name, help=help_text, description=help_text)
     parser.set_defaults(command=function)
-    parser.add_argument("--config", type=Path, help="YAML file; the defaults without one")
+    parser.add_argument("--config", type=_path, help="YAML file; the defaults without one")
     parser.add_argument(
         "--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="change one key; may be repeated"
     )
     return parser
 
 
+def _whole(text: str, least: int, most: int) -> int:
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else -1
+    if not least <= number <= most:
+        raise argparse.ArgumentTypeError(f"found {text[:40]!r}, expected a whole number from {least} to {most}")
+    return number
+
+
 def _seed(text: str) -> int:
-    if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"found {text!r}, expected a whole number of at least 0")
-    return int(text)
+    return _whole(text, 0, LARGEST)
 
 
 def _positive(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"found {text!r}, expected a whole number of at least 1")
-    return int(text)
+    return _whole(text, 1, 10**9)
+
+
+def _path(text: str) -> Path:
+    if not text:
+        raise argparse.ArgumentTypeError("found an empty name, expected a path")
+    return Path(text)
 
 
 def _sizes(text: str) -> list[int]:
     return [_positive(part) for part in text.split(",")]
+
+
+def _arms(text: str) -> dict[str, str]:
+    arms = dict(part.partition("=")[::2] for part in text.split(","))
+    if "" in arms or len(arms) < len(text.split(",")) or not set(arms.values()) <= {"single", "batched"}:
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected NAME=single or NAME=batched, each name once")
+    return arms
 
 
 def _train(options: argparse.Namespace) -> None:
@@ -116,6 +160,17 @@ def _forward(options: argparse.Namespace) -> None:
             f"batch {row['batch_size']:5d}: {row['microseconds_per_call']:10.1f} us per call "
             f"{row['microseconds_per_state']:9.2f} us per state  {row['speed_up']:6.2f} x"
         )
+
+
+def _parity(options: argparse.Namespace) -> None:
+    config = load_config(options.config, options.set)
+    check_writable(options.out)
+    from lost_cities.parity import parity
+
+    result = parity(config, options.arms, options.batches, options.iterations, options.seed)
+    write_json(options.out, result)
+    for row in result["tensors"]:
+        print(f"{row['arm']}, {row['name']}: RMSE {row['rmse_fp64']:.3g}, largest error {row['max_abs_fp64']:.3g}")
 
 
 def _engine(options: argparse.Namespace) -> None:

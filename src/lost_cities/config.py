@@ -29,7 +29,7 @@ ALL_OPPONENTS: list[OpponentName] = [
 
 
 class Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class Game(Section):
@@ -93,7 +93,10 @@ class MemorySizes(Section):
 
 
 class Optimization(Section):
-    learning_rate: float = Field(default=1e-4, gt=0)
+    advantage_learning_rate: float = Field(
+        default=1e-4, gt=0, description="of Adam; sampled advantages are noise for the most part, which a high one learns"
+    )
+    strategy_learning_rate: float = Field(default=1e-4, gt=0, description="of Adam; its targets are known exactly")
     gradient_clip: float = Field(default=1.0, gt=0)
     advantage_batch_size: Count = 1024
     advantage_updates: Count = Field(default=100, description="per player and iteration")
@@ -108,10 +111,10 @@ class Optimization(Section):
 class Evaluation(Section):
     eval_every: CountOrNone = Field(default=25, description="full evaluation every so many iterations; 0: never")
     games: Count = Field(default=100, description="per opponent")
-    opponents: list[OpponentName] = ALL_OPPONENTS
+    opponents: list[OpponentName] = Field(default=ALL_OPPONENTS, min_length=1)
     light_every: CountOrNone = Field(default=0, description="light evaluation every so many iterations; 0: never")
     light_games: Count = 20
-    light_opponents: list[OpponentName] = ["random", "safe_heuristic"]
+    light_opponents: list[OpponentName] = Field(default=["random", "safe_heuristic"], min_length=1)
     batch_size: Count = Field(default=64, description="most states per call of the strategy network")
     num_workers: CountOrNone = Field(default=0, description="processes, an opponent each; 0: the trainer's own")
     diagnostics: bool = Field(default=True, description="counts of plays, draws and expeditions")
@@ -160,6 +163,10 @@ def load_config(path: Path | None, overrides: Sequence[str] = ()) -> Config:
 def check(config: Config) -> None:
     """Rules that more than one key takes part in; :class:`LostCitiesError` names both."""
     config.game.rules()
+    for key in ("opponents", "light_opponents"):
+        names = getattr(config.evaluation, key)
+        if len(set(names)) < len(names):
+            raise LostCitiesError(f"evaluation.{key}: found {', '.join(names)}, expected each once")
     if config.evaluation.asynchronous and config.evaluation.num_workers == 0:
         raise LostCitiesError(
             "evaluation.asynchronous: found true with evaluation.num_workers 0, expected at least one worker"
@@ -193,7 +200,7 @@ def _sentence(error: ValidationError, key: str = "") -> str:
     where = ".".join(str(part) for part in first["loc"]) or key
     if first["type"] == "extra_forbidden":
         return f"{where} is not a key of the configuration, expected one of {', '.join(_siblings(where))}"
-    expected = first["msg"].removeprefix("Input should be ").removeprefix("a valid ")
+    expected = first["msg"].removeprefix("Input should be ").removeprefix("a valid ").removeprefix("List should have ")
     return f"{where}: found {first['input']!r}, expected {expected.split(',')[0]}"
 
 

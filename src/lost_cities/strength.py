@@ -7,7 +7,7 @@ from typing import Any
 
 from tabulate import tabulate
 
-from lost_cities.checkpoint import read_checkpoint
+from lost_cities.checkpoint import damage_named, read_checkpoint
 from lost_cities.config import Config
 from lost_cities.devices import apply_run_settings
 from lost_cities.evaluation import Match
@@ -25,11 +25,13 @@ def strength(checkpoint: Path, games: int, seed: int) -> dict[str, Any]:
     :class:`LostCitiesError` if the file is no checkpoint.
     """
     content = read_checkpoint(checkpoint)
-    config = Config.model_validate(content["config"])
-    apply_run_settings(config.run)
-    player = Player(config)
-    before = weights_of(Trainer(config, content["seed"]).strategy.network)
-    after = {name: tensor.numpy() for name, tensor in content["networks"][-1].items()}
+    with damage_named(checkpoint):
+        config = Config.model_validate(content["config"])
+        apply_run_settings(config.run)
+        player = Player(config)
+        before = weights_of(Trainer(config, content["seed"]).strategy.network)
+        after = {name: tensor.numpy() for name, tensor in content["networks"][-1].items()}
+        player(after)
     rows = []
     for opponent in config.evaluation.opponents:
         match = Match(opponent, games, config.evaluation.batch_size, False, seed, 0)

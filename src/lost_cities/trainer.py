@@ -41,25 +41,32 @@ class Trainer:
         device_named(config.traversal.device, "traversal.device")  # told now, not by a worker later
         device_named(config.evaluation.device, "evaluation.device")
         self.synchronize = synchronizer(self.device)
-        sizes = config.memory
+        sizes, rates = config.memory, config.optimization
         self.advantage = [
-            self._learner((ADVANTAGE_START, player, 0), Memory(self.rules, sizes.advantage_capacity))
+            self._learner(
+                (ADVANTAGE_START, player, 0),
+                Memory(self.rules, sizes.advantage_capacity),
+                rates.advantage_learning_rate,
+            )
             for player in range(2)
         ]
-        self.strategy = self._learner((STRATEGY_START, 0, 0), Memory(self.rules, sizes.strategy_capacity))
+        self.strategy = self._learner(
+            (STRATEGY_START, 0, 0), Memory(self.rules, sizes.strategy_capacity), rates.strategy_learning_rate
+        )
 
-    def _learner(self, purpose: tuple[int, int, int], memory: Memory) -> Learner:
+    def _learner(self, purpose: tuple[int, int, int], memory: Memory, rate: float) -> Learner:
         network = self._network(purpose)
         call: Any = torch.compile(network) if self.config.run.compile else network
-        return Learner(network, call, self._optimizer(network), memory)
+        return Learner(network, call, self._optimizer(network, rate), memory)
 
     def _network(self, purpose: tuple[int, int, int]) -> Perceptron:
         settings = self.config.network
         start = int(np.random.default_rng((self.seed, *purpose)).integers(2**62))
         return make_network(self.rules, settings.hidden, settings.layers, start, self.device)
 
-    def _optimizer(self, network: Perceptron) -> torch.optim.Optimizer:
-        return torch.optim.Adam(network.parameters(), lr=self.config.optimization.learning_rate)
+    @staticmethod
+    def _optimizer(network: Perceptron, rate: float) -> torch.optim.Optimizer:
+        return torch.optim.Adam(network.parameters(), lr=rate)
 
     def add_to_memories(self, harvest: Harvest) -> None:
         """Offer the records of an iteration to the memories, weighted by the iteration in linear CFR."""
@@ -92,7 +99,7 @@ class Trainer:
             if settings.advantage_from_scratch:
                 start = self._network((ADVANTAGE_START, player, self.iteration))
                 learner.network.load_state_dict(start.state_dict())
-                learner.optimizer = self._optimizer(learner.network)
+                learner.optimizer = self._optimizer(learner.network, settings.advantage_learning_rate)
             reports.append(self._fit(learner, advantage_loss, how, (ADVANTAGE_BATCHES, player)))
         return reports
 

@@ -19,14 +19,14 @@ def test_overrides_are_typed():
         None,
         [
             "run.use_amp=true",
-            "optimization.learning_rate=1e-3",
+            "optimization.strategy_learning_rate=1e-3",
             "memory.advantage_capacity=2_000",
             "evaluation.opponents=random,noisy_safe",
             "traversal.inference=single",
         ],
     )
     assert config.run.use_amp is True
-    assert config.optimization.learning_rate == 0.001
+    assert config.optimization.strategy_learning_rate == 0.001
     assert config.memory.advantage_capacity == 2000
     assert config.evaluation.opponents == ["random", "noisy_safe"]
     assert config.traversal.inference == "single"
@@ -41,9 +41,15 @@ def test_overrides_are_typed():
         ("run.use_amp=maybe", "run.use_amp=maybe: run.use_amp: found 'maybe', expected boolean"),
         ("run.iterations=3.5", "run.iterations: found '3.5', expected integer"),
         ("run.iterations=0", "run.iterations: found '0', expected greater than or equal to 1"),
-        ("optimization.learning_rate=fast", "optimization.learning_rate: found 'fast', expected number"),
+        ("optimization.strategy_learning_rate=fast", "optimization.strategy_learning_rate: found 'fast', expected number"),
         ("traversal.inference=both", "traversal.inference: found 'both', expected 'single' or 'batched'"),
         ("evaluation.opponents=random,nobody", "found 'nobody', expected 'random'"),
+        ("run.iterations=1e99", "expected integer"),
+        ("optimization.strategy_learning_rate=inf", "optimization.strategy_learning_rate: found inf, expected a finite number"),
+        ("evaluation.opponents=", "evaluation.opponents: found [], expected"),
+        ("evaluation.opponents=random,random", "evaluation.opponents: found random, random, expected each once"),
+        ("network.hidden=100000000", "not enough memory for this configuration"),
+        ("memory.strategy_capacity=100000000000000", "not enough memory for this configuration"),
         ("game.hand=30", "two hands of 30 and 60 cards in all, expected at least 61"),
         ("evaluation.asynchronous=true", "evaluation.num_workers 0, expected at least one worker"),
     ],

@@ -157,7 +157,7 @@ def _one_off(sealed: SealedStudy, run: SealedRun) -> OneOff | None:
     history, warmup = run.history, sealed.study.design.warmup
     seconds = history.durations[ITERATION]
     once = (np.arange(len(history)) < warmup) | history.is_compile
-    once &= history.clock_ok & np.isfinite(seconds) & ~history.is_evaluation
+    once &= history.clock_ok & np.isfinite(seconds) & ~history.is_evaluation & ~history.is_checkpoint
     try:
         return one_off(seconds[once], seconds[retained(history, ITERATION, warmup).rows])
     except (ThroughputError, ValueError):

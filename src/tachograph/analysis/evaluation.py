@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from tachograph.analysis.rates import ITERATION
 from tachograph.analysis.sealed import SealedStudy
 from tachograph.evidence.breakdown import breakdown
-from tachograph.evidence.history import History
+from tachograph.evidence.history import Floats, History
 from tachograph.evidence.judging import judged
 from tachograph.evidence.phases import evaluation_cost, projected_hours
 from tachograph.evidence.throughput import retained
@@ -45,8 +46,8 @@ def evaluation_of(
 ) -> Row:
     """Evaluation iterations of one arm's runs against its plain ones, both after ``warmup``.
 
-    ``excess``: mean evaluation iteration minus mean plain one, seconds; ``timer`` the trainer's own timer, which may
-    tell less. ``amortised``: seconds per iteration at the observed interval and at the registered ones, in proportion
+    ``excess``: mean evaluation iteration minus mean plain one, seconds, ``excess_error`` its standard error; ``timer``
+    the trainer's own timer, which may tell less. ``amortised``: seconds per iteration at the observed interval and at the registered ones, in proportion
     to the number of games. Raises ValueError if no run of the arm holds an evaluation, or holds nothing else.
     """
     plain, held, timers = [], [], []
@@ -73,6 +74,7 @@ def evaluation_of(
         "seconds": float(during.mean()),
         "plain_seconds": float(without.mean()),
         "excess": excess,
+        "excess_error": _standard_error(during, without),
         "timer": timer,
         "every": every,
         "amortised": evaluation_cost(excess, every),
@@ -80,6 +82,16 @@ def evaluation_of(
         "projected": _projected(excess, timer, projection),
         "breakdown": _breakdown(histories, declared, warmup, timer),
     }
+
+
+def _standard_error(during: Floats, without: Floats) -> float | None:
+    """Of the difference of the means; a single evaluation is taken to vary like the plain iterations. None from one
+    plain iteration."""
+    if len(without) < 2:
+        return None
+    plain = float(without.var(ddof=1))
+    held = float(during.var(ddof=1)) if len(during) > 1 else plain
+    return math.sqrt(held / len(during) + plain / len(without))
 
 
 def _interval(histories: Sequence[History]) -> int:

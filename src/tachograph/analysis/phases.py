@@ -45,6 +45,8 @@ def _table(sealed: SealedStudy, arm: str) -> PhaseTable:
 def table_of(histories: Sequence[History], declared: Sequence[DeclaredPhase], warmup: int) -> PhaseTable:
     """The phase table over the iterations of all histories that hold no evaluation, without warm-up.
 
+    Iterations that wrote a checkpoint take part, unlike in rates: it is one of the phases.
+
     Raises ValueError if there is no history, ThroughputError if one is shorter than its warm-up.
     """
     if not histories:
@@ -52,7 +54,7 @@ def table_of(histories: Sequence[History], declared: Sequence[DeclaredPhase], wa
     totals: list[Any] = []
     timers: dict[str, list[Any]] = {phase.name: [] for phase in declared}
     for history in histories:
-        rows = retained(history, ITERATION, warmup).rows
+        rows = retained(history, ITERATION, warmup, checkpoints=True).rows
         totals.append(history.durations[ITERATION][rows])
         for name, parts in timers.items():
             parts.append(history.durations[name][rows])

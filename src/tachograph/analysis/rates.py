@@ -24,6 +24,12 @@ def run_rows(sealed: SealedStudy) -> list[dict[str, Any]]:
     return [_row(sealed, run) for run in sealed.runs.values() if run.history is not None]
 
 
+def checkpoints(sealed: SealedStudy) -> dict[str, int]:
+    """Iterations of each counted training run that wrote a checkpoint and therefore give no rate."""
+    runs = sealed.runs.values()
+    return {run.planned.key: int(run.history.is_checkpoint.sum()) for run in runs if run.history is not None}
+
+
 def rates_of(sealed: SealedStudy, run: SealedRun, duration: str) -> dict[str, dict[str, Any]]:
     """The rates of ``duration`` of one run: over the whole run, after warm-up, in the registered window.
 

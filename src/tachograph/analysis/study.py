@@ -77,6 +77,8 @@ def throughput_sections(sealed: SealedStudy) -> dict[str, Any]:
     found["curve_verdicts"] = verdicts.curve_verdicts(sealed)
     found["prediction"] = verdicts.prediction(sealed, found["factors"], runs, found["steadiness"]["headline"])
     found["deviations"] = deviations(sealed, runs, found["order"], found["stages"])
+    if sealed.trainer.history.checkpoint is not None:
+        found["checkpoints"] = rates.checkpoints(sealed)
     if sealed.study.candidates:
         found["candidates"] = candidates(sealed, found["stages"])
     found["not_measured"] = not_measured(sealed, found)

@@ -53,7 +53,8 @@ class HistorySpec:
     ``iteration`` None: the rows are counted from 1. ``durations`` maps a name ("iteration", "collection")
     to its counter of seconds. ``metrics`` are the registered columns of curves, ``zero_work`` columns that
     must never be 0, ``evaluation`` the column that is present and not 0 in iterations with an evaluation,
-    ``compile_flag`` the same for (re)compilation, ``session`` a number that changes when a session begins,
+    ``compile_flag`` the same for (re)compilation, ``checkpoint`` for a checkpoint, ``session`` a number that
+    changes when a session begins,
     ``extra`` further columns to keep (timers), ``sparse`` columns that a row may lack.
     ``aliases`` maps old names to the names used here. ``patterns``: regular expressions whose named groups
     are the columns of a log.
@@ -69,6 +70,7 @@ class HistorySpec:
     zero_work: tuple[str, ...] = ()
     evaluation: str | None = None
     compile_flag: str | None = None
+    checkpoint: str | None = None
     monotonic: str | None = None
     wall: str | None = None
     session: str | None = None
@@ -86,7 +88,7 @@ class HistorySpec:
     def wanted(self) -> list[Wanted]:
         """Every column that is read, each once."""
         required = self.required()
-        flags = [name for name in (self.evaluation, self.compile_flag) if name is not None]
+        flags = [name for name in (self.evaluation, self.compile_flag, self.checkpoint) if name is not None]
         names = dict.fromkeys([*sorted(required), *self.sparse, *flags, *self.extra])
         return [
             Wanted(
@@ -176,6 +178,10 @@ class History:
     @property
     def is_compile(self) -> NDArray[np.bool_]:
         return self.flagged(self.spec.compile_flag)
+
+    @property
+    def is_checkpoint(self) -> NDArray[np.bool_]:
+        return self.flagged(self.spec.checkpoint)
 
 
 def read_history(path: str | Path, spec: HistorySpec) -> History:

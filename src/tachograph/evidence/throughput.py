@@ -48,11 +48,13 @@ class Retained:
         return len(self.rows) >= MIN_RETAINED and len(self.rows) >= MIN_RETAINED_SHARE * total
 
 
-def retained(history: History, duration: str, warmup: int, window: str | None = None) -> Retained:
-    """The rows of ``duration`` that count: after ``warmup`` rows, no evaluation, no compilation, valid.
+def retained(
+    history: History, duration: str, warmup: int, window: str | None = None, checkpoints: bool = False
+) -> Retained:
+    """The rows of ``duration`` that count: after ``warmup`` rows, no evaluation, checkpoint or compilation, valid.
 
-    The first row of a resumed segment is warm-up, too. Raises :class:`ThroughputError` when there are not
-    more rows than warm-up.
+    ``checkpoints``: keep rows that wrote one. The first row of a resumed segment is warm-up, too. Raises
+    :class:`ThroughputError` when there are not more rows than warm-up.
     """
     n = len(history)
     if n <= warmup:
@@ -64,6 +66,7 @@ def retained(history: History, duration: str, warmup: int, window: str | None = 
             "resumed": history.resumed_first,
             "compilation": history.is_compile,
             "evaluation": history.is_evaluation,
+            "checkpoint": history.is_checkpoint & (not checkpoints),
             "clock": ~history.clock_ok,
             "missing": ~((seconds >= 0) & (history.work > 0)),  # 0 s is what a coarse clock shows
         }

@@ -66,6 +66,7 @@ def history_spec(history: HistoryFile) -> HistorySpec:
         aliases={**_pattern_aliases(history, columns), **history.aliases},
         zero_work=tuple(history.zero_work),
         compile_flag=history.compilation,
+        checkpoint=history.checkpoint,
         session=history.session,
         patterns=tuple(history.patterns),
         evaluation=None if history.evaluation is None else history.evaluation.seconds,

@@ -6,6 +6,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 
 from tachograph.figures.style import GREY, LINES, SETTINGS, Drawing, looks, new_figure, title
 
@@ -29,6 +30,7 @@ def draw_curves(analysis: dict[str, Any]) -> Drawing:
             for one in runs:
                 _line(axes, one, metric["metric"], looks(analysis)[one["arm"]], seeds)
             axes.set_title(metric["label"], loc="left")
+            _whole_iterations(axes, runs)
             if place // COLUMNS == rows - 1 or place + COLUMNS >= len(metrics):
                 axes.set_xlabel("iteration")
         for empty in range(len(metrics), rows * COLUMNS):
@@ -55,6 +57,16 @@ def _line(axes: Any, one: dict[str, Any], column: str, look: Any, seeds: list[in
         label=f"{one['arm']} seed {one['seed']}" + (" again (A/A)" if repeat else ""),
         zorder=1 if repeat else 2,
     )
+
+
+def _whole_iterations(axes: Any, runs: list[dict[str, Any]]) -> None:
+    """The same iterations in every panel, so that a metric with few values does not look like one with many."""
+    iterations = [i for one in runs for i in one["iteration"]]
+    if iterations:
+        first, last = min(iterations), max(iterations)
+        room = max(0.5, (last - first) / 25)
+        axes.set_xlim(first - room, last + room)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
 def _margin(axes: Any, metric: dict[str, Any], references: list[dict[str, Any]]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import matplotlib as mpl
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from tachograph.figures.style import SETTINGS, Drawing, looks, new_figure, title
@@ -38,7 +39,7 @@ def draw_factor(analysis: dict[str, Any]) -> Drawing:
             )  # fmt: skip
             axes.annotate(
                 f"{one['factor']:.2f}", (one["factor"], place), textcoords="offset points", xytext=(0, 7),
-                ha="center", fontsize=8, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
+                ha="center", fontsize=8, path_effects=[withStroke(linewidth=2, foreground="white")],
             )  # fmt: skip
         steady = analysis["steadiness"]["headline"]
         axes.set_yticks(range(len(factors)), [_name(one, steady) for one in factors], fontsize=8)

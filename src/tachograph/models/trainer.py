@@ -188,6 +188,9 @@ class HistoryFile(Model):
     compilation: Text | None = Field(
         default=None, description="column that is present and not 0 in an iteration that compiled: a one-off cost"
     )
+    checkpoint: Text | None = Field(
+        default=None, description="column that is present and not 0 in an iteration that wrote a checkpoint: no rate"
+    )
     session: Text | None = Field(default=None, description="column with a number that changes when a session begins")
     resume: bool = Field(default=False, description="whether a run that was interrupted and resumed may count")
     cache: Text | None = Field(

@@ -29,10 +29,15 @@ def _cost(arm: str, one: dict[str, Any]) -> str:
         f"**{text(arm)}**: {one['evaluations']} iteration(s) with an evaluation (iteration {shown}) took "
         f"{significant(one['seconds'], 4)} s on average, "
         f"{one['plain_iterations']} without one {significant(one['plain_seconds'], 4)} s: an excess of "
-        f"{significant(one['excess'], 4)} s. The trainer's own timer says {significant(one['timer'], 4)} s"
+        f"{significant(one['excess'], 4)} s"
     )
-    if one["timer"] > 0 and abs(one["excess"] / one["timer"] - 1) > 0.05:
-        more = one["excess"] - one["timer"]
+    error = one["excess_error"]
+    sentence += "." if error is None else f" (standard error {significant(error)} s)."
+    sentence += f" The trainer's own timer says {significant(one['timer'], 4)} s"
+    more = one["excess"] - one["timer"]
+    if error is not None and abs(more) <= 2 * error:
+        sentence += ", which agrees within twice that error"
+    elif one["timer"] > 0 and abs(more) > 0.05 * one["timer"]:
         sentence += f", {significant(abs(more), 4)} s {'less' if more > 0 else 'more'} than the iteration shows"
     return sentence + "."
 

@@ -40,9 +40,10 @@ def _table(record: Record) -> str:
     total = ["**iteration**"]
     for one in arms.values():
         total += [f"**{significant(one['seconds'])}**", ""]
+    plain = " that hold no evaluation" if record["evaluation"]["arms"] else ""
     counted = ", ".join(f"{one['iterations']} ({text(arm)})" for arm, one in arms.items())
     return (
-        f"Means over the iterations after warm-up of all runs: {counted}. By the trainer's own timers, without "
+        f"Means over the iterations after warm-up of all runs{plain}: {counted}. By the trainer's own timers, without "
         "brackets.\n\n" + table(headers, [*rows, total], right=range(1, len(headers)))
     )
 

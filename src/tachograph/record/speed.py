@@ -104,10 +104,10 @@ def _component(section: dict[str, Any]) -> list[str]:
     return [f"{text(section['name'])} alone, in a run of its own{threads}: {rates}."]
 
 
-def _evaluations(record: Record) -> str:
-    if not record["evaluation"]["registered"]:
-        return ""
-    return "Iterations with an evaluation are left out of every window but the whole run. "
+def _no_rate(record: Record) -> str:
+    held = ["an evaluation"] if record["evaluation"]["registered"] else []
+    held += ["a checkpoint"] if "checkpoints" in record else []
+    return f"Iterations with {' or '.join(held)} are left out of every window but the whole run. " if held else ""
 
 
 def throughput(record: Record) -> str:
@@ -132,7 +132,7 @@ def throughput(record: Record) -> str:
     parts = [_work(record), table(headers, rows, right=range(2, len(headers)))]
     parts += [
         "Each rate is the sum of the work over the sum of the seconds in its window, never a mean of rates. "
-        + _evaluations(record)
+        + _no_rate(record)
         + f"The seconds are those of {stage}; the total wall is that of the process, its start included."
     ]
     parts += [_phases(record), _baseline(record["baseline"], stage), _ran(record)]

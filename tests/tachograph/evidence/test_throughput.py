@@ -53,6 +53,17 @@ def test_resumed_segment_loses_its_first_row(tmp_path: Path) -> None:
     assert (total.work, total.seconds) == (400, 64)
 
 
+def test_checkpoints_are_left_out(tmp_path: Path) -> None:
+    """An iteration that wrote a checkpoint gives no rate, but is part of the phases and of the whole run."""
+    data = rows([10.0, 10.0, 30.0, 10.0], save=[0, 0, 20.0, None])
+    run = history(tmp_path, data, checkpoint="save")
+    kept = retained(run, "iteration", 1)
+    assert list(kept.rows) == [1, 3]
+    assert kept.left_out == {"warm-up": 1, "checkpoint": 1}
+    assert list(retained(run, "iteration", 1, checkpoints=True).rows) == [1, 2, 3]
+    assert end_to_end(run, "iteration").seconds == 60
+
+
 def test_evaluations_and_compilations_are_left_out(tmp_path: Path) -> None:
     """Rows with an evaluation or a compilation count end to end, not in the steady rate."""
     data = rows([10.0, 40.0, 10.0, 25.0, 10.0], ev=[0, 18, 0, 0, 0], jit=[0, 0, 0, 1, 0])
