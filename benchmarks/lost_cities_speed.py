@@ -152,7 +152,8 @@ def peer(repeats: int) -> None:
     heads = ["updates in, peer's iteration", "nodes", "updates", "nodes here, s", "updates here, s", "peer over this"]
     show(rows, [*heads, "were nodes free"])
     print(
-        f"\n{nodes_per_second:,.0f} nodes per CPU second here; the goal is 10, out of reach where the last column is less"
+        f"\n{nodes_per_second:,.0f} nodes per CPU second here; "
+        "the goal is 10, out of reach where the last column is less"
     )
 
 

@@ -58,9 +58,7 @@ def test_an_inference_that_answers_otherwise_fails(monkeypatch):
 
 def test_too_few_states_are_told():
     """Fewer states than the batches need: one sentence that names the keys to change."""
-    with pytest.raises(
-        LostCitiesError, match=r"expected at least 1280: more traversal\.traversals"
-    ):
+    with pytest.raises(LostCitiesError, match=r"expected at least 1280: more traversal\.traversals"):
         parity(tiny_config(), ARMS, 20, 1, 3)
 
 

@@ -47,8 +47,9 @@ def evaluation_of(
     """Evaluation iterations of one arm's runs against its plain ones, both after ``warmup``.
 
     ``excess``: mean evaluation iteration minus mean plain one, seconds, ``excess_error`` its standard error; ``timer``
-    the trainer's own timer, which may tell less. ``amortised``: seconds per iteration at the observed interval and at the registered ones, in proportion
-    to the number of games. Raises ValueError if no run of the arm holds an evaluation, or holds nothing else.
+    the trainer's own timer, which may tell less. ``amortised``: seconds per iteration at the observed interval and at
+    the registered ones, in proportion to the number of games. Raises ValueError if no run of the arm holds an
+    evaluation, or holds nothing else.
     """
     plain, held, timers = [], [], []
     for history in histories:
