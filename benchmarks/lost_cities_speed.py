@@ -151,7 +151,10 @@ def peer(repeats: int) -> None:
             rows.append([*row, *(f"{value:.3g}" for value in numbers)])
     heads = ["updates in, peer's iteration", "nodes", "updates", "nodes here, s", "updates here, s", "peer over this"]
     show(rows, [*heads, "were nodes free"])
-    print(f"\n{nodes_per_second:,.0f} nodes per CPU second here; goal: 10, out of reach where the last column is less")
+    print(
+        f"\n{nodes_per_second:,.0f} nodes per CPU second here; "
+        "the goal is 10, out of reach where the last column is less"
+    )
 
 
 def update_seconds(harvest: Any, use_amp: bool, repeats: int) -> float:

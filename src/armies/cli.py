@@ -194,8 +194,8 @@ def _parity(options: argparse.Namespace) -> None:
 def _candidate(options: argparse.Namespace) -> None:
     preset, path = preset_named(options.preset), _path(options)
     check_writable(options.out)
+    from armies.candidates.trial import measure
     from armies.trainer import enough_memory
-    from armies.trial import measure
 
     with enough_memory(preset, options.device):
         result = measure(options.name, preset, path, options.steps, options.pairs, options.device, options.seed)

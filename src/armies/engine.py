@@ -29,11 +29,11 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from armies import kernels_moves, kernels_observe, kernels_step, random_setups
 from armies.illegal import explain_illegal
-from armies.kernel_twins import serial_twin
-from armies.kernels_observe import HISTORY_PLANES, PIECE_CODES, PIECE_PLANES, PLANE_NAMES, PLANES, SUMMARY
-from armies.kernels_step import BATTLELESS_LIMIT, FLAG_CAPTURED, GOES_ON, NO_LEGAL_MOVES, PLY_CAP
+from armies.kernels import moves, observe, random_setups, step
+from armies.kernels.observe import HISTORY_PLANES, PIECE_CODES, PIECE_PLANES, PLANE_NAMES, PLANES, SUMMARY
+from armies.kernels.step import BATTLELESS_LIMIT, FLAG_CAPTURED, GOES_ON, NO_LEGAL_MOVES, PLY_CAP
+from armies.kernels.twins import serial_twin
 from armies.state import make_rules, make_state
 from armies.variants import KIND_NAMES, Variant
 
@@ -127,12 +127,12 @@ class Games:
         """
         chosen = np.ones(self.count, np.uint8) if mask is None else np.asarray(mask, bool).astype(np.uint8)
         if setups is None:
-            self._run(kernels_step.reset_games, self.rules, self.state, chosen)
+            self._run(step.reset_games, self.rules, self.state, chosen)
             return
         games = np.flatnonzero(chosen)
         self._check_setups(setups, games)
         self.state.setups[games] = setups[games]
-        self._run(kernels_step.start_from_setups, self.rules, self.state, chosen)
+        self._run(step.start_from_setups, self.rules, self.state, chosen)
         stuck = games[self.state.legal_counts[games] == 0]
         if stuck.size:
             raise SetupError(f"game {stuck[0]}: the set-ups leave the first player without a legal move")
@@ -171,25 +171,25 @@ class Games:
     def observe(self, out: NDArray[np.uint8] | None = None) -> NDArray[np.uint8]:
         """What the side to move sees, cell by cell in its view: uint8 [count, PLANES, cells], 0 or 1.
 
-        The planes are listed in :mod:`armies.kernels_observe`; :meth:`summary` tells the rest.
+        The planes are listed in :mod:`armies.kernels.observe`; :meth:`summary` tells the rest.
         """
         out = self._buffer(out, (self.count, PLANES, self.variant.cells))
-        self._run(kernels_observe.write_planes, self.state, out)
+        self._run(observe.write_planes, self.state, out)
         return out
 
     def tokens(self, out: NDArray[np.uint8] | None = None) -> NDArray[np.uint8]:
-        """The planes as two codes per cell: uint8 [count, cells, 2] (:mod:`armies.kernels_observe`)."""
+        """The planes as two codes per cell: uint8 [count, cells, 2] (:mod:`armies.kernels.observe`)."""
         out = self._buffer(out, (self.count, self.variant.cells, 2))
-        self._run(kernels_observe.write_codes, self.state, out)
+        self._run(observe.write_codes, self.state, out)
         return out
 
     def summary(self, out: NDArray[np.uint8] | None = None) -> NDArray[np.uint8]:
         """Hidden enemy pieces by kind, and the battleless clock: uint8 [count, SUMMARY].
 
-        The entries are listed in :mod:`armies.kernels_observe`.
+        The entries are listed in :mod:`armies.kernels.observe`.
         """
         out = self._buffer(out, (self.count, SUMMARY))
-        self._run(kernels_observe.write_summaries, self.rules, self.state, out)
+        self._run(observe.write_summaries, self.rules, self.state, out)
         return out
 
     def legal_mask(self, out: NDArray[np.uint8] | None = None) -> NDArray[np.uint8]:
@@ -198,7 +198,7 @@ class Games:
             self.legal_mask(out.view(np.uint8))
             return out
         out = self._buffer(out, (self.count, self.variant.actions))
-        self._run(kernels_step.write_legal_mask, self.state, out)
+        self._run(step.write_legal_mask, self.state, out)
         return out
 
     def legal_list(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -209,13 +209,13 @@ class Games:
         offsets = np.zeros(self.count + 1, np.int32)
         np.cumsum(self.state.legal_counts, out=offsets[1:])
         actions = np.empty(offsets[-1], np.int32)
-        self._run(kernels_step.write_legal_list, self.state, offsets, actions)
+        self._run(step.write_legal_list, self.state, offsets, actions)
         return offsets, actions
 
     def random_actions(self, out: NDArray[np.int32] | None = None) -> NDArray[np.int32]:
         """A uniformly random legal action per game: int32 [count], from generators of its own."""
         out = np.empty(self.count, np.int32) if out is None else out
-        self._run(kernels_step.write_random_actions, self.state, out)
+        self._run(step.write_random_actions, self.state, out)
         return out
 
     def step(self, actions: NDArray[np.int32]) -> Outcome:
@@ -228,14 +228,14 @@ class Games:
         outcome = Outcome(
             np.empty(self.count, np.uint8), np.empty(self.count, np.float32), np.empty(self.count, np.int32)
         )
-        if self._run(kernels_step.step_games, self.rules, self.state, actions, *outcome):
+        if self._run(step.step_games, self.rules, self.state, actions, *outcome):
             raise IllegalActionError(self._why_illegal(actions))
         return outcome
 
     def _why_illegal(self, actions: NDArray[np.int32]) -> str:
         """One sentence on the first illegal action."""
         for game, action in enumerate(int(a) for a in actions):
-            if not kernels_step.is_legal(self.state, game, action):
+            if not step.is_legal(self.state, game, action):
                 side = int(self.acting[game])
                 reason = explain_illegal(self.variant, self.state.boards[game], side, action)
                 return f"game {game}: action {action} is illegal: {reason}"
@@ -276,7 +276,7 @@ class Games:
         return out
 
 
-_KERNEL_MODULES = (random_setups, kernels_moves, kernels_step, kernels_observe)
+_KERNEL_MODULES = (random_setups, moves, step, observe)
 
 
 def _kernels() -> dict[str, Any]:
@@ -318,8 +318,8 @@ def warm_up(variant: Variant) -> None:
     games.legal_mask()
     games.legal_list()
     games.step(games.random_actions())
-    kernels_step.is_legal(games.state, 0, 0)
-    kernels_step.target_of(variant.size, 0)
+    step.is_legal(games.state, 0, 0)
+    step.target_of(variant.size, 0)
     for kernel, twin in _twins().values():  # two games are worth one thread only
         for signature in twin.signatures:
             kernel.compile(signature)

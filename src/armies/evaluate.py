@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from armies.checkpoint import damage_named, read_checkpoint
 from armies.engine import Games
 from armies.fused import FusedNetwork
+from armies.kernels.random_setups import random_setups
 from armies.network import MoveNetwork
 from armies.opponents import OPPONENTS
 from armies.paths import path_named
 from armies.policy import log_probabilities, sample
 from armies.presets import Preset, preset_from_dict
-from armies.random_setups import random_setups
 from armies.rollout import pad_moves
 from armies.setup_network import SetupNetwork
 

@@ -8,12 +8,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from armies.kernels_network import Floats, Weights, evaluate_games
+from armies.kernels.network import Floats, Weights, evaluate_games
 from armies.network import Block, MoveNetwork
 
 
 class FusedNetwork:
-    """A copy of a network's weights, laid out for :mod:`armies.kernels_network`. It does not learn."""
+    """A copy of a network's weights, laid out for :mod:`armies.kernels.network`. It does not learn."""
 
     def __init__(self, network: MoveNetwork) -> None:
         self.weights = _weights(network)

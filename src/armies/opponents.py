@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armies.engine import Games
-from armies.kernels_observe import OWN, SHOWN
+from armies.kernels.observe import OWN, SHOWN
 from armies.variants import BOMB, FLAG, KINDS, MARSHAL, MINER, SPY, action_cells
 
 Opponent = Callable[[Games, np.random.Generator], NDArray[np.int32]]

@@ -49,7 +49,7 @@ class State(NamedTuple):
     quiet_plies: NDArray[np.int32]  # [n], plies since the last battle
     chains: NDArray[np.int16]  # [n, 2, CHAIN_FIELDS]
     history: NDArray[np.int16]  # [n, 2 * HISTORY_PLIES]: source, target, newest first; NO_CELL; view of side 0
-    grids: NDArray[np.uint8]  # [n, (size + 2) * (size + 1) + 1]: workspace of ``kernels_moves``
+    grids: NDArray[np.uint8]  # [n, (size + 2) * (size + 1) + 1]: workspace of ``kernels.moves``
     legal: NDArray[np.int16]  # [n, most legal moves + 1]: legal actions of the side to move, ascending
     legal_counts: NDArray[np.int32]  # [n]
     setups: NDArray[np.uint8]  # [n, 2, setup_cells]: what each game started from, in the owners' views

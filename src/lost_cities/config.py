@@ -94,7 +94,9 @@ class MemorySizes(Section):
 
 class Optimization(Section):
     advantage_learning_rate: float = Field(
-        default=1e-4, gt=0, description="of Adam; sampled advantages are mostly noise, which a high one learns"
+        default=1e-4,
+        gt=0,
+        description="of Adam; sampled advantages are mostly noise, which a high one learns",
     )
     strategy_learning_rate: float = Field(default=1e-4, gt=0, description="of Adam; its targets are known exactly")
     gradient_clip: float = Field(default=1.0, gt=0)

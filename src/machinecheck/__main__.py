@@ -27,9 +27,7 @@ def _cell(arguments: argparse.Namespace) -> None:
     from machinecheck import registry
 
     given = registry.parse_settings(arguments.kind, arguments.operation, arguments.settings)
-    record = registry.measure(arguments.kind, arguments.operation, given)
-    write_json(arguments.out, record)
-    print(record["verdict"], *record["reasons"], sep="\n  ")
+    write_json(arguments.out, registry.measure(arguments.kind, arguments.operation, given))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,4 +1,4 @@
-"""How far a result is from its float64 reference, and whether rounding explains it.
+"""How far a result is from its float64 reference, and how much of that rounding explains.
 
 All functions take float64 NumPy arrays, run nothing and print nothing. Non-finite elements are counted
 before anything is compared, because NaN fails no ``>``.
@@ -7,28 +7,22 @@ before anything is compared, because NaN fails no ``>``.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from machinecheck.precision import Precision
-from machinecheck.verdict import Verdict
 
 Array = npt.NDArray[np.float64]
+Numbers = dict[str, Any]
 
 # Factor of the probabilistic rounding bound λ √k u, which holds with high probability where the worst case
 # is k u (Higham & Mary, SIAM J. Sci. Comput. 41(5), A2815, 2019).
 LAMBDA = 4.0
-# Share of elements from which an excess is a kernel's way of rounding; the race of document 003 touched 1 %.
-WIDESPREAD = 0.05
 # Winograd and FFT convolutions spread the rounding of a whole tile over its elements and amplify it.
 TRANSFORM = 4.0
-GATE_FACTOR = {"fp64": 2.0, "fp32": 2.0, "tf32": 3.0, "fp16": 3.0, "bf16": 3.0}
-# Few numbers average little noise away, so the rule allows small tensors more: (at most so many, factor).
-GATE_SMALL = ((10, 10.0), (500, 5.0))
-GATE_TOLERANCE = {"fp64": 1e-12, "fp32": 1e-4, "tf32": 1e-3, "fp16": 1e-3, "bf16": 1e-2}
 
 
 def sum_bound(reference: Array, magnitude: Array, terms: int, kind: Precision) -> Array:
@@ -76,64 +70,40 @@ def relative_error(max_abs: float, max_reference: float) -> float:
     return max_abs / max_reference if max_reference else max_abs
 
 
-def compare(result: Array, reference: Array, bound: Array, half_sums_bound: Array | None = None) -> dict[str, Any]:
-    """Judge ``result`` element by element: corrupted where |C − R| > T.
+def compare(result: Array, reference: Array, bound: Array, half_sums_bound: Array | None = None) -> Numbers:
+    """Element by element against a bound: ``wrong`` counts |C − R| > T.
 
-    Returns the errors, ``ratio`` (largest |C − R|/T), ``corrupted``, ``corrupted_fraction``, ``first``
-    (index of the first corrupted element), ``verdict`` and ``reasons``. With a non-finite element nothing
-    is compared.
+    Besides the errors there are ``ratio`` (largest |C − R|/T) and ``first`` (index of the first wrong element, if any).
+    With a non-finite element nothing is compared: no number but its count.
 
-    ``half_sums_bound`` is T for a kernel that keeps its sums in half precision. Errors beyond ``bound`` are
-    then a WARN if they are within it and widespread, as rounding is; a race touches few elements and FAILs.
+    ``half_sums_bound`` is T for a kernel that keeps its sums in half precision; ``wrong_with_half_sums`` counts by it.
     """
     bad = nonfinite(result)
     if bad:
-        return {
-            "elements": result.size,
-            "nonfinite": bad,
-            "verdict": Verdict.FAIL,
-            "reasons": [f"{bad} of {result.size} elements are not finite"],
-        }
+        return {"elements": result.size, "nonfinite": bad}
     difference = np.abs(result - reference)
     wrong = difference > bound
-    count = int(np.count_nonzero(wrong))
     positive = bound > 0
-    found: dict[str, Any] = {
+    found: Numbers = {
         "elements": result.size,
         "nonfinite": 0,
         **errors(result, reference),
         "ratio": float(np.max(difference[positive] / bound[positive], initial=0.0)),
-        "corrupted": count,
-        "corrupted_fraction": count / result.size if result.size else 0.0,
+        "wrong": int(np.count_nonzero(wrong)),
     }
-    if count == 0:
-        return found | {"verdict": Verdict.PASS, "reasons": []}
-    found["first"] = [int(index[0]) for index in np.nonzero(wrong)]
-    widespread = found["corrupted_fraction"] >= WIDESPREAD
-    if half_sums_bound is not None and widespread and not np.any(difference > half_sums_bound):
-        reason = (
-            f"sums are kept in half precision: errors up to {found['ratio']:.3g} times what fp32 sums allow "
-            f"in {found['corrupted_fraction']:.2g} of the elements"
-        )
-        return found | {"verdict": Verdict.WARN, "reasons": [reason]}
-    reason = (
-        f"{count} of {result.size} elements beyond rounding (largest error {found['max_abs']:.3g}, "
-        f"{found['ratio']:.3g} times the bound; first at {found['first']})"
-    )
-    return found | {"verdict": Verdict.FAIL, "reasons": [reason]}
+    if found["wrong"]:
+        found["first"] = [int(index[0]) for index in np.nonzero(wrong)]
+    if half_sums_bound is not None:
+        found["wrong_with_half_sums"] = int(np.count_nonzero(difference > half_sums_bound))
+    return found
 
 
-def exact(result: Array, expected: Array) -> dict[str, Any]:
-    """Judge a result that must be equal bit for bit."""
-    bad = nonfinite(result)
-    count = int(np.count_nonzero(~(result == expected)))
-    reasons = [f"{count} of {result.size} elements differ from the exact result"] if count else []
+def exact(result: Array, expected: Array) -> Numbers:
+    """A result that must be equal bit for bit: ``wrong`` counts the elements that differ."""
     return {
         "elements": result.size,
-        "nonfinite": bad,
-        "corrupted": count,
-        "verdict": Verdict.FAIL if count else Verdict.PASS,
-        "reasons": reasons,
+        "nonfinite": nonfinite(result),
+        "wrong": int(np.count_nonzero(~(result == expected))),
     }
 
 
@@ -142,36 +112,31 @@ def root_mean_square(values: Array) -> float:
     return float(np.sqrt(np.mean(np.square(values)))) if values.size else 0.0
 
 
-def gate(result: Array, baselines: Sequence[Array], reference: Array, dtype: str) -> dict[str, Any]:
-    """Judge a result that has no simple bound by the error of known-good computations of the same precision.
+def beside(result: Array, baselines: Sequence[Array], reference: Array) -> Numbers:
+    """A result that has no simple bound, beside known-good computations of the same precision.
 
-    PyTorch's rule for compiled models: RMSE(result) ≤ m RMSE(baseline) + tolerance/10, m = 2 for fp32 and 3
-    for half precision, more for small tensors; here the tolerance is relative to the reference's root mean
-    square, so that small gradients are held to it too. Of several baselines the largest error counts.
+    ``rmse`` is its error, ``baseline_rmse`` the largest of theirs (``None`` if one of them is not finite) and
+    ``reference_rms`` the size of the reference, all root mean squares.
     """
     bad = nonfinite(result)
     if bad:
-        return {
-            "elements": result.size,
-            "nonfinite": bad,
-            "verdict": Verdict.FAIL,
-            "reasons": [f"{bad} of {result.size} elements are not finite"],
-        }
-    own = root_mean_square(result - reference)
+        return {"elements": result.size, "nonfinite": bad}
     known = float(np.max([root_mean_square(baseline - reference) for baseline in baselines]))
-    size = root_mean_square(reference)
-    small = next((factor for count, factor in GATE_SMALL if result.size <= count), 0.0)
-    limit = max(GATE_FACTOR[dtype], small) * known + GATE_TOLERANCE[dtype] / 10 * size
-    # a negated comparison, so that a NaN on either side fails
-    failed = not own <= limit
-    reasons = [f"error {own:.3g} against float64, allowed {limit:.3g} (baseline {known:.3g})"] if failed else []
     return {
         "elements": result.size,
         "nonfinite": 0,
         **errors(result, reference),
-        "rmse": own,
+        "rmse": root_mean_square(result - reference),
         "baseline_rmse": known if math.isfinite(known) else None,
-        "limit": limit if math.isfinite(limit) else None,
-        "verdict": Verdict.FAIL if failed else Verdict.PASS,
-        "reasons": reasons,
+        "reference_rms": root_mean_square(reference),
+    }
+
+
+def all_beside(
+    results: Mapping[str, Array], baselines: Sequence[Mapping[str, Array]], references: Mapping[str, Array]
+) -> dict[str, Numbers]:
+    """:func:`beside` of every tensor, by its name in the reference."""
+    return {
+        name: beside(results[name], [baseline[name] for baseline in baselines], expected)
+        for name, expected in references.items()
     }

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from machinecheck.metrics import Array, nonfinite
-from machinecheck.verdict import Result, Verdict
 
 Tensors = dict[str, Array]
 REPEATS = 5
@@ -35,9 +34,13 @@ class Reference:
     reason: str = ""
     evidence: dict[str, Any] = field(default_factory=dict)
 
-    def unusable(self) -> Result:
-        """The result of a cell whose reference cannot be used: not compared, so never a pass."""
-        return Result(Verdict.INCOMPLETE, [f"{self.reason}; nothing was compared"], {"reference": self.evidence})
+    def numbers(self) -> dict[str, Any]:
+        """What a cell writes about it: whether it is usable, why not, and how the routes behaved."""
+        return {"usable": self.usable, "reason": self.reason, **self.evidence}
+
+    def unusable(self) -> dict[str, Any]:
+        """What a cell measured whose reference cannot be used: nothing was compared."""
+        return {"reference": self.numbers(), "comparisons": {}}
 
 
 def repeat(route: Callable[[], Tensors], repeats: int) -> tuple[Tensors, dict[str, Any]]:

@@ -20,10 +20,9 @@ from machinecheck.errors import MachineCheckError
 from machinecheck.probe import libraries
 from machinecheck.probe.host import environment
 from machinecheck.telemetry import Sampler, device_users, summary, usable_processors, with_device_users
-from machinecheck.verdict import Result
 
-SCHEMA = "machinecheck-cell/1"
-Cell = Callable[..., Result]
+SCHEMA = "machinecheck-cell/2"
+Cell = Callable[..., dict[str, Any]]
 
 CELLS: dict[str, dict[str, Cell]] = {
     "correctness": {
@@ -84,7 +83,7 @@ def measure(kind: str, operation: str, given: Mapping[str, Any]) -> dict[str, An
     device = open_device(given["device"])
     others = [] if device.is_cpu else [device_users()]
     with Sampler(device.torch_device) as sampler:
-        result = CELLS[kind][operation](**given)
+        measured = CELLS[kind][operation](**given)
     others += [] if device.is_cpu else [device_users()]
     host = summary([sample for _, sample in sampler.samples], usable_processors())
     return {
@@ -96,9 +95,7 @@ def measure(kind: str, operation: str, given: Mapping[str, Any]) -> dict[str, An
         "fault": faults.planted(),
         "started": started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         "seconds": time.monotonic() - clock,
-        "verdict": result.verdict,
-        "reasons": result.reasons,
-        "measured": result.measured,
+        "measured": measured,
         "effective": effective(),
         "host": host if device.is_cpu else with_device_users(host, others, os.getpid()),
     }

@@ -134,14 +134,24 @@ def pci_address(facts: Any) -> str | Unknown:
         return Unknown("this torch does not give the device's PCI address")
 
 
-def device_reader(device: torch.device, sys_root: Path = Path("/sys")) -> NvidiaReader | AmdReader | Unknown:
-    """The reader of one accelerator's sensors."""
-    address = pci_address(torch.cuda.get_device_properties(device))
+def sysfs_folder(facts: Any, sys_root: Path) -> Path | Unknown:
+    """The sysfs folder of a device, from torch's properties of it."""
+    address = pci_address(facts)
     if isinstance(address, Unknown):
         return address
+    functions = sorted((sys_root / "bus/pci/devices").glob(f"{address}.*"))  # .0 is the display, .1 its sound
+    return functions[0] if functions else Unknown(f"no sysfs folder of {address}")
+
+
+def device_reader(device: torch.device, sys_root: Path = Path("/sys")) -> NvidiaReader | AmdReader | Unknown:
+    """The reader of one accelerator's sensors."""
+    facts = torch.cuda.get_device_properties(device)
     if torch.version.hip:
-        folders = (sys_root / "bus/pci/devices").glob(f"{address}.*")
-        return next((AmdReader(folder) for folder in folders), Unknown(f"no sysfs folder of {address}"))
+        folder = sysfs_folder(facts, sys_root)
+        return folder if isinstance(folder, Unknown) else AmdReader(folder)
+    address = pci_address(facts)
+    if isinstance(address, Unknown):
+        return address
     try:
         return NvidiaReader(f"{address}.0")
     except OSError as error:

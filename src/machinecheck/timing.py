@@ -5,12 +5,26 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from queue import Queue
 
 from machinecheck.devices import Clocked, Device, Run
 from machinecheck.errors import MachineCheckError
 from machinecheck.faults import NO_SYNCHRONISATION
-from machinecheck.rates import Block
+
+
+@dataclass(frozen=True)
+class Block:
+    """Calls timed together, seconds.
+
+    ``drained`` says that the device had nothing left to do when the timer was stopped; ``clock_mhz`` is the lowest
+    reading of its clock meanwhile.
+    """
+
+    calls: int
+    seconds: float
+    drained: bool = True
+    clock_mhz: float | None = None
 
 
 class Unsynchronised:

@@ -14,9 +14,14 @@ class Unknown:
 
 
 def separate(facts: Any, place: str = "") -> tuple[Any, dict[str, str]]:
-    """Split a tree of facts into plain data, with ``None`` for unknown ones, and {dotted place: reason}."""
+    """Split a tree of facts into plain data, with ``None`` for unknown ones, and {dotted place: reason}.
+
+    A ``None`` that came from a library gets a reason too, so that every null has one.
+    """
     if isinstance(facts, Unknown):
         return None, {place: facts.reason}
+    if facts is None:
+        return None, {place: "its source gives none"}
     reasons: dict[str, str] = {}
     if isinstance(facts, dict):
         plain: Any = {}

@@ -8,7 +8,7 @@ import signal
 import sys
 
 from tachograph import __version__
-from tachograph.commands import amend, compare, discard, phases, plan, prune, restore, status, verify
+from tachograph.commands import amend, compare, discard, phases, plan, prune, restore, settle, status, verify
 from tachograph.commands import lease as leasecommand
 from tachograph.errors import TachographError
 
@@ -20,7 +20,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"tachograph {__version__}")
     subparsers = parser.add_subparsers(dest="subcommand", required=True, metavar="COMMAND")
-    for command in (plan, status, discard, amend, restore, prune, verify, compare, phases, leasecommand):
+    for command in (plan, status, discard, settle, amend, restore, prune, verify, compare, phases, leasecommand):
         command.add_parser(subparsers)
     return parser
 
@@ -38,6 +38,9 @@ def main(argv: list[str] | None = None) -> int:
     except TachographError as error:
         print(f"tachograph: error: {error}", file=sys.stderr)
         return error.exit_code
+    except OSError as error:  # a full disk, a folder that may not be written
+        print(f"tachograph: error: {error.filename or 'a file'}: {error.strerror or error}", file=sys.stderr)
+        return 2
 
 
 if __name__ == "__main__":

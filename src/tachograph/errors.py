@@ -1,6 +1,11 @@
 """The error that a user is meant to read."""
 
 
+def in_one_line(text: str) -> str:
+    """``text`` with an escape for what fits in no line or in no UTF-8: a name of a file may hold anything."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
 class TachographError(Exception):
     """One sentence for the user: which file or thing, which place in it, what was found, what was expected.
 
@@ -8,6 +13,9 @@ class TachographError(Exception):
     """
 
     exit_code = 2
+
+    def __str__(self) -> str:
+        return in_one_line(super().__str__())
 
 
 class LeaseUnavailableError(TachographError):

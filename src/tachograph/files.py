@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 
 from tachograph.errors import TachographError
 
+EMPTY_SHA256 = hashlib.sha256(b"").hexdigest()
 MAX_JSON_BYTES = 64 * 1024 * 1024
 PARTIAL = re.compile(r"\..+\.[a-z0-9_]{8}\.part")  # the names that appearing() gives
 PLAIN_PATH = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")  # relative, without escapes
@@ -42,6 +44,22 @@ def sha256_file(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def nonblocking(path: str, flags: int) -> int:
+    """An opener for :func:`open` that does not wait for the other end of a pipe."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
+
+
+def read_bounded(path: Path, at_most: int) -> bytes:
+    """The bytes of a file. Raises TachographError if it is larger or no file (a pipe would never end), and OSError."""
+    with open(path, "rb", opener=nonblocking) as stream:
+        facts = os.fstat(stream.fileno())
+        if not stat.S_ISREG(facts.st_mode):
+            raise TachographError(f"{path}: found a pipe, socket or device, expected a file")
+        if facts.st_size > at_most:
+            raise TachographError(f"{path}: {facts.st_size} bytes, expected at most {at_most}")
+        return stream.read()
+
+
 def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
 
@@ -66,10 +84,10 @@ def parse_json(text: str | bytes) -> Any:
 def read_json(path: Path) -> Any:
     """Read one of our own or a trainer's JSON files; TachographError if it is missing, oversized or damaged."""
     try:
-        size = path.stat().st_size
-        if size > MAX_JSON_BYTES:
-            raise TachographError(f"{path}: {size} bytes, expected at most {MAX_JSON_BYTES}")
-        return parse_json(path.read_bytes())
+        content = read_bounded(path, MAX_JSON_BYTES)
+        if not content:
+            raise TachographError(f"{path}: the file is empty, expected JSON")
+        return parse_json(content)
     except FileNotFoundError:
         raise TachographError(f"{path}: the file is not there") from None
     except (OSError, ValueError) as error:

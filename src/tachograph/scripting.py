@@ -7,14 +7,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import yaml
-
 from tachograph.errors import TachographError
 from tachograph.files import canonical_json, parse_json
 from tachograph.models import Configuration
-from tachograph.study.loading import load_configuration
+from tachograph.study.loading import CONFIGURATION_FILE, load_configuration, merged_configuration
 
-CONFIGURATION_FILE = Path("config/config.yaml")
 CONFIGURATION_VARIABLE = "TACHOGRAPH_CONFIGURATION"  # the Snakefile's merged configuration, as JSON
 FORCED_VARIABLE = "TACHOGRAPH_FORCED"  # what -f, -F and -R name, as a JSON list
 
@@ -40,15 +37,11 @@ def configuration() -> Configuration:
     given = os.environ.get(CONFIGURATION_VARIABLE)
     if given:
         return load_configuration(parse_json(given), CONFIGURATION_VARIABLE)
-    path = CONFIGURATION_FILE
-    try:
-        value = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
-        hint = "" if path.exists() else "; this is to be started in the folder of the Snakefile"
-        raise TachographError(f"{path}: cannot be read: {error}{hint}") from None
-    if not isinstance(value, dict):
-        raise TachographError(f"{path}: found {type(value).__name__}, expected keys and values")
-    return load_configuration(value, str(path))
+    if not CONFIGURATION_FILE.exists():
+        raise TachographError(
+            f"{CONFIGURATION_FILE}: the file is not there; this is to be started in the folder of the Snakefile"
+        )
+    return merged_configuration([CONFIGURATION_FILE], {})
 
 
 def run_program(main: Callable[[], None]) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from slow_twin import NAMES, Board, Move, Piece, SlowGame, Square
 
 from armies.engine import PLANE_NAMES, Games
-from armies.kernels_step import find_legal_moves
+from armies.kernels.step import find_legal_moves
 from armies.variants import FLAG, SCOUT, Variant
 
 HERE = Path(__file__).parent

@@ -9,19 +9,19 @@ from pathlib import Path
 import pytest
 import torch
 
-from armies import trial
 from armies.attention import attention_that_runs
-from armies.candidate import Setting
-from armies.candidate_drawing import gumbel_argmax
-from armies.candidate_forward import guarded, join, replicated, rows_not_finite, take, zeroed
-from armies.candidates import CANDIDATES, make_candidate
+from armies.candidates import trial
+from armies.candidates.candidate import Setting
+from armies.candidates.catalogue import CANDIDATES, make_candidate
+from armies.candidates.drawing import gumbel_argmax
+from armies.candidates.forward import guarded, join, replicated, rows_not_finite, take, zeroed
+from armies.candidates.trial import measure
 from armies.cli import main
 from armies.errors import ArmiesError
 from armies.parity import freeze
 from armies.paths import path_named
 from armies.presets import preset_named
 from armies.trainer import make_trainer
-from armies.trial import measure
 
 TINY = preset_named("tiny")
 

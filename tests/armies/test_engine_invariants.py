@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from armies.engine import HISTORY_PLANES, PIECE_PLANES, Games
-from armies.kernels_step import find_legal_moves
+from armies.kernels.step import find_legal_moves
 from armies.variants import BARRAGE, HEXA, OCTA, QUAD, Variant, action_cells
 
 KIND, SIDE, REVEALED = 0x0F, 0x10, 0x20

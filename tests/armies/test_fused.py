@@ -14,7 +14,7 @@ from histories import history_without_times
 
 from armies.engine import Games
 from armies.fused import FusedNetwork
-from armies.kernels_network import BOUND, attend, largest_magnitude, power_of_two
+from armies.kernels.network import BOUND, attend, largest_magnitude, power_of_two
 from armies.network import MoveNetwork
 from armies.parity import evaluate, freeze
 from armies.paths import path_named

@@ -7,7 +7,8 @@ import compiled
 import pytest
 import torch
 
-from armies import collect, engine, kernels_network, stages
+from armies import collect, engine, stages
+from armies.kernels import network as kernels_network
 from armies.paths import path_named
 from armies.presets import PRESETS
 from armies.profile import profile
@@ -67,7 +68,8 @@ def test_profile_compiles_nothing_while_it_measures(monkeypatch, path):
 def test_first_iteration_compiles_nothing(path):
     """All kernels are compiled when a training is made: its first iteration adds no signature."""
     code = f"""
-from armies import engine, kernels_network
+from armies import engine
+from armies.kernels import network as kernels_network
 from armies.paths import path_named
 from armies.presets import PRESETS
 from armies.train import run_iteration

@@ -94,10 +94,26 @@ def act(planted: str, device: int, out: Path) -> None:
     elif word == "clock":  # somebody sets the clock
         set_before = time.time
         time.time = lambda: set_before() + float(value)
-    elif word == "link":
-        (out / "elsewhere").symlink_to("/etc")
+    elif word == "leave":
+        leave_behind(value, out)
     elif word == "checkpoint":
         (out / "checkpoint.bin").write_bytes(bytes(range(256)) * 4 * int(value))
+
+
+def leave_behind(what: str, out: Path) -> None:
+    """Something among the results that is no file with a name."""
+    if what == "link":
+        (out / "elsewhere").symlink_to("/etc")
+    elif what == "pipe":
+        os.mkfifo(out / "pipe")
+    elif what == "name":  # which is no text
+        open(os.fsencode(out) + b"/\xff\n", "wb").close()
+    elif what == "odd names":  # which are text, and might be taken for options, markup or commands
+        for name in ("-rf", "a\nb", "$(touch run) ; <script>|`x`", "tränen"):
+            (out / name).write_text(name)
+    elif what == "another folder":
+        out.rename(f"{out}-moved")
+        out.symlink_to(os.environ["WITNESS"])
 
 
 def fill(planted: str) -> None:
@@ -122,6 +138,7 @@ def main() -> None:
     device = occupy(f"{arm} {arguments.seed}")
     file = Path("faults") / arm
     planted = file.read_text().strip() if file.exists() else ""
+    print(f"{arm}, seed {arguments.seed}", flush=True)  # its log
     pause = 0.004 if arm == "fast" else 0.008
     with open("trained.log", "a", encoding="utf-8") as log:  # the test's own count of what really ran
         log.write(f"{arm} {arguments.seed} {arguments.iterations}\n")

@@ -13,7 +13,7 @@ from laboratory import FAST, REFERENCE, Laboratory
 from rows import Row
 
 COMMAND = ("--cores", "2", FAST, REFERENCE)
-ATTEMPT = "attempts/run-fast-seed0/001/history.jsonl"
+ATTEMPT = "attempts/run-fast-seed0/001"
 
 
 @pytest.fixture
@@ -48,7 +48,9 @@ def link(path: Path) -> None:
     [
         ("runs/fast/seed0/history.jsonl", ["restore", "toy"]),
         ("runs/fast/seed0/run.json", ["restore", "toy"]),
-        (ATTEMPT, ["discard", "toy", "fast", "0", "--reason", "its file was damaged"]),
+        (f"{ATTEMPT}/history.jsonl", ["restore", "toy"]),
+        ("ledger/registration.json", ["restore", "toy"]),
+        (f"{ATTEMPT}/trainer.log", ["discard", "toy", "fast", "0", "--reason", "its file was damaged"]),
     ],
 )
 def test_sealed_file(made: Laboratory, row: Row, file: str, way_on: list[str], how: Callable[[Path], None]) -> None:
@@ -130,6 +132,45 @@ def test_what_costs_device_time(
 
 
 @pytest.mark.slow
+def test_copy_in_a_record(lab: Laboratory, row: Row) -> None:
+    """Original and target are both gone: the file comes back from the record, standing or set aside."""
+    row.fault, row.how = "original and copy of a history deleted", "rm of both; one copy is left, in a record"
+    assert lab.snakemake("--cores", "2").returncode == 0
+    shutil.move(lab.folder.record, lab.folder.records / "007")
+    original = lab.folder.path / ATTEMPT / "history.jsonl"
+    before = original.read_bytes()
+    original.unlink()
+    (lab.path / FAST).unlink()
+    assert "tachograph restore toy" in lab.snakemake(*COMMAND).stdout
+    done = lab.tachograph("restore", "toy")
+    assert f"restored from results/toy/records/007/{ATTEMPT}/history.jsonl" in done.stdout
+    assert original.read_bytes() == (lab.path / FAST).read_bytes() == before
+    lab.goes_on()
+    assert lab.journal().count("fast") == 1
+    row.outcome = "refused by name; tachograph restore finds the copy by its hash"
+
+
+@pytest.mark.slow
+def test_linked_folder_is_not_written_through(made: Laboratory, row: Row, tmp_path: Path) -> None:
+    """A link in place of the folder of a damaged file: restore names it, and writes nothing behind it."""
+    row.fault, row.how = "linked folder among the results", "a link to an empty folder in place of runs/fast"
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    delete_run(made)
+    (made.folder.path / "runs/fast").symlink_to(elsewhere)
+    assert made.snakemake(*COMMAND).returncode != 0
+    done = made.tachograph("restore", "toy")
+    assert done.returncode == 2
+    assert "runs/fast: found a symbolic link" in done.stdout
+    assert not list(elsewhere.iterdir())
+    (made.folder.path / "runs/fast").unlink()
+    assert made.tachograph("restore", "toy").returncode == 0
+    made.goes_on()
+    assert made.journal().count("fast") == 1
+    row.outcome = "refused by name; without the link restore leads on"
+
+
+@pytest.mark.slow
 def test_deleted_run(made: Laboratory, row: Row) -> None:
     """The folder of a run is gone: told by name, restored from the sealed attempt, nothing trained."""
     row.fault, row.how = "deleted run", "rm -r of the published run"
@@ -172,7 +213,9 @@ def test_read_only_results(made: Laboratory, row: Row) -> None:
         path.chmod(path.stat().st_mode | 0o200)
     if done.returncode == 0:
         pytest.skip("this user can write everywhere")
-    assert "Permission denied" in done.stdout
+    assert "Permission denied" in done.stdout or "Write-protected output files" in done.stdout, done.stdout
+    assert "results/toy/" in done.stdout
+    assert "Traceback" not in done.stdout
     assert all(path.read_bytes() == content for path, content in before.items())
     made.goes_on()
     row.outcome = "refused; with permission the study goes on"
@@ -191,13 +234,40 @@ def test_clock_step(lab: Laboratory, row: Row) -> None:
     row.outcome = "the run counts, the step is told"
 
 
-def test_link_among_the_results(lab: Laboratory, row: Row) -> None:
-    """A trainer that leaves a link: it could point anywhere, so the attempt does not count and nothing follows it."""
-    row.fault, row.how = "link among the results", "the trainer leaves a symbolic link to /etc"
-    lab.plant("fast", "link")
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ("link", "a symbolic link"),
+        pytest.param("pipe", "a pipe, socket or device", marks=pytest.mark.slow),
+        pytest.param("name", "a name that is not UTF-8", marks=pytest.mark.slow),
+        pytest.param("another folder", "removed or replaced the folder", marks=pytest.mark.slow),
+    ],
+)
+def test_what_is_no_file_among_the_results(lab: Laboratory, row: Row, what: str, words: str) -> None:
+    """It could point anywhere, wait for ever or be written nowhere: the attempt does not count, nothing follows it."""
+    row.fault, row.how = f"{what} among the results", "the trainer leaves it in, or in place of, its folder"
+    lab.plant("fast", f"leave {what}")
     assert lab.ended(lab.start("--cores", "2", FAST)) != 0
+    assert "Traceback" not in lab.told()
     assert not (lab.path / FAST).exists()
-    assert "symbolic link" in lab.status()
+    assert words in lab.status()
+    assert {path.name for path in lab.witness.iterdir()} == {"device", "journal"}
     lab.goes_on()
     assert lab.statuses()[-1] == "finished"
     row.outcome = f"attempt 1 {lab.statuses()[0]}, attempt 2 counts"
+
+
+@pytest.mark.slow
+def test_odd_names_among_the_results(lab: Laboratory, row: Row) -> None:
+    """Names that look like options, lines, markup or commands are names: the run counts, its record verifies."""
+    row.fault, row.how = "odd names among the results", "the trainer leaves -rf, a line feed, <script>, $(…)"
+    lab.plant("fast", "leave odd names")
+    done = lab.snakemake("--cores", "2")
+    assert done.returncode == 0, done.stdout
+    assert not (lab.path / "run").exists()
+    verified = lab.tachograph("verify", "results/toy/record")
+    assert verified.returncode == 0, verified.stdout
+    assert "<script>" not in (lab.folder.record / "record.md").read_text()
+    lab.goes_on()
+    assert lab.statuses() == ["finished"]
+    row.outcome = "the run counts, the record verifies"

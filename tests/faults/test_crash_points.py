@@ -26,8 +26,7 @@ from tachograph.study.state import counts, read_state
 
 def opened(lab: Laboratory) -> OpenedStudy:
     """What the Snakefile does first: it refuses what is damaged."""
-    settings = configuration()
-    return open_studies(settings.model_dump(), lab.path)[1]["toy"]
+    return open_studies(configuration(), lab.path)[1]["toy"]
 
 
 def begin(one: OpenedStudy, outputs: set[str]) -> None:

@@ -33,6 +33,15 @@ def commands(section: str) -> list[str]:
     return [filled_in(line.strip()) for line in part.splitlines() if line.startswith("    ")]
 
 
+RECOVERY = ["", "Making room", "Doing a run again on purpose"]
+HOPELESS = "A run that fails whatever you do"
+
+
+def sections() -> list[str]:
+    """The headings under which the document gives commands; empty for what stands before the first one."""
+    return ["", *re.findall(r"^## (.*)$", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)]
+
+
 @pytest.fixture
 def terminal(lab: Laboratory) -> Path:
     """The programs that the document names, first on PATH, and the study's folder as a checkout has it."""
@@ -71,9 +80,7 @@ def test_document_after_sigkill_of_everything(lab: Laboratory, row: Row, termina
     lab.ended(first)
     lab.heal()
     outputs = {}
-    sections = ["", "Making room", "Doing a run again on purpose"]
-    assert all(commands(section) for section in sections)
-    for command in [line for section in sections for line in commands(section)]:
+    for command in [line for section in RECOVERY for line in commands(section)]:
         done = typed(lab, terminal, command)
         assert done.returncode == 0, f"{command}\n{done.stdout}"
         outputs.setdefault(command, done.stdout)
@@ -83,6 +90,25 @@ def test_document_after_sigkill_of_everything(lab: Laboratory, row: Row, termina
     assert lab.ledger("discarded")[0]["reason"] == "forced rerun"
     lab.check()
     row.outcome = "the study is finished, its record verifies"
+
+
+@pytest.mark.slow
+def test_document_about_a_hopeless_run(lab: Laboratory, row: Row, terminal: Path) -> None:
+    """A run that fails each time is settled by the command of the document, and the study has its record."""
+    row.fault, row.how = "a run that fails each time, then the document", "tachograph settle, as it stands there"
+    lab.plant("fast", "exit no memory")
+    assert typed(lab, terminal, commands("")[1]).returncode != 0
+    for command in [*commands(HOPELESS), *commands("")]:
+        done = typed(lab, terminal, command)
+        assert done.returncode == 0, f"{command}\n{done.stdout}"
+    assert "no memory" in (lab.folder.record / "record.md").read_text()
+    assert lab.statuses() == ["failed"]
+    row.outcome = "it stands as invalid, the record verifies"
+
+
+def test_every_section_is_followed() -> None:
+    """No command stands in the document that is typed by no test."""
+    assert [name for name in sections() if commands(name)] == [RECOVERY[0], HOPELESS, *RECOVERY[1:]]
 
 
 def test_every_command_of_the_document_exists() -> None:

@@ -111,16 +111,21 @@ def test_everything_is_killed(lab: Laboratory, row: Row, left: str) -> None:
     row.outcome = "attempt 1 interrupted, attempt 2 counts" + ("" if left == "nothing" else " after waiting for it")
 
 
-@pytest.mark.parametrize("who", ["trainer", "job", "snakemake"])
+@pytest.mark.parametrize("who", ["trainer", "job", "snakemake", "group"])
 @pytest.mark.slow
 def test_stopped_program_goes_on(lab: Laboratory, row: Row, who: str) -> None:
     """SIGSTOP, then SIGCONT: it costs time and nothing else."""
-    row.fault, row.how = f"SIGSTOP and SIGCONT of the {who}", "kill(2) while the trainer waits at a pipe"
+    what = {"group": "process group of Snakemake, as Ctrl-Z and fg do"}.get(who, who)
+    row.fault, row.how = f"SIGSTOP and SIGCONT of the {what}", "kill(2) while the trainer waits at a pipe"
     lab.plant("fast", "pause")
     snakemake = lab.start(*COMMAND)
     trainer = lab.caught()["trainer"]
-    pid = {"trainer": trainer, "job": parent(trainer), "snakemake": snakemake.pid}[who]
+    pid = {"trainer": trainer, "job": parent(trainer), "snakemake": snakemake.pid, "group": -snakemake.pid}[who]
     os.kill(pid, signal.SIGSTOP)
+    if who == "group":  # somebody forgets that it is stopped
+        second = lab.start(*COMMAND)
+        assert lab.ended(second) != 0
+        assert f"it is being executed or changed by process {snakemake.pid} of" in lab.told()
     lab.release()
     os.kill(pid, signal.SIGCONT)
     assert lab.ended(snakemake) == 0, lab.told()

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from machinecheck import faults
-from machinecheck.registry import CELLS, defaults
-from tachograph.study.loading import load_checker
+from machinecheck.registry import CELLS, defaults, parse_settings
+from tachograph.machine.cells import study_cells
+from tachograph.machine.planning import plan_cells
+from tachograph.study.loading import load_checker, load_study
 
 CHECKER = load_checker(Path(__file__).parents[2] / "config", "machinecheck")
 OF_THE_COMMAND = {"device"}
@@ -29,3 +33,14 @@ def test_faults_are_those_that_can_be_planted():
     """Each fault of the package can be planted by a study, by the variable that the package reads."""
     assert set(CHECKER.faults) == set(faults.NAMES)
     assert all(fault.environment == {faults.VARIABLE: name} for name, fault in CHECKER.faults.items())
+
+
+@pytest.mark.parametrize("name", ["machine", "machine-cpu"])
+def test_settings_of_the_shipped_studies_come_back_as_they_were_asked(name):
+    """The command of each cell is understood, and the settings that it would write are those of the study."""
+    study, checker = load_study(Path(__file__).parents[2] / "config", name)
+    cells = study_cells(study, checker)[1:]
+    for cell, run in zip(cells, plan_cells(name, cells, checker, "cpu", "0", 2), strict=True):
+        words = [word for word in run.command[run.command.index("cell") + 3 :] if not word.startswith("--out")]
+        given = parse_settings(cell.kind, cell.operation, words)
+        assert {setting: given[setting] for setting in cell.settings} == cell.settings

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from judged import right
 
 from machinecheck import attention as sdpa
 from machinecheck import faults, formulas, products
@@ -12,34 +13,35 @@ from machinecheck import network as nets
 from machinecheck.cells import board_network, convolution, layers, matmul
 from machinecheck.errors import MachineCheckError
 from machinecheck.reference import prove, scaled_bounds
-from machinecheck.verdict import Verdict
+from tachograph.machine.verdict import Verdict
 
 
 @pytest.mark.parametrize("library", products.LIBRARIES)
 @pytest.mark.parametrize("form", products.FORMS)
 def test_products_by_every_path(library, form):
     """D23: every library and call path, on an odd shape, is right and exact on this machine."""
-    assert matmul.matmul(size="100x224x43", form=form, library=library).verdict is Verdict.PASS
-    assert matmul.integers(size="100x224x43", form=form, library=library).verdict is Verdict.PASS
+    assert right(matmul.matmul(size="100x224x43", form=form, library=library)).verdict is Verdict.PASS
+    assert right(matmul.integers(size="100x224x43", form=form, library=library)).verdict is Verdict.PASS
 
 
 @pytest.mark.parametrize("dtype", ["fp64", "fp16", "bf16"])
 def test_products_in_every_format(dtype):
     """Formats are rounded as they should be, and whole numbers come out exactly rounded."""
-    assert matmul.matmul(size="128", dtype=dtype).verdict is Verdict.PASS
-    assert matmul.integers(size="128", dtype=dtype).verdict is Verdict.PASS
+    assert right(matmul.matmul(size="128", dtype=dtype), dtype).verdict is Verdict.PASS
+    assert right(matmul.integers(size="128", dtype=dtype), dtype).verdict is Verdict.PASS
 
 
 def test_wrong_only_through_the_transposed_path(monkeypatch):
     """D23: a product right for A@B and wrong for A@A.T fails, names that path, and is not symmetric."""
     monkeypatch.setenv(faults.VARIABLE, faults.TRANSPOSED)
-    assert matmul.matmul(size="64", form="A@B").verdict is Verdict.PASS
-    found = matmul.matmul(size="64", form="A@A.T")
+    assert right(matmul.matmul(size="64", form="A@B")).verdict is Verdict.PASS
+    measured = matmul.matmul(size="64", form="A@A.T")
+    found = right(measured)
     assert found.verdict is Verdict.FAIL
     assert all(reason.startswith("A@A.T (torch)") for reason in found.reasons)
-    assert found.measured["corrupted"] == 1
-    assert found.measured["asymmetric"] == 2
-    assert matmul.integers(size="64", form="A@A.T").verdict is Verdict.FAIL
+    assert measured["comparisons"]["A@A.T (torch)"]["wrong"] == 1
+    assert measured["comparisons"]["A@A.T (torch) over its transpose"]["wrong"] == 2
+    assert right(matmul.integers(size="64", form="A@A.T")).verdict is Verdict.FAIL
 
 
 def test_structural_zero_that_is_not():
@@ -73,9 +75,9 @@ def test_convolution_that_does_not_repeat_is_no_reference():
     assert reference.evidence["routes"]["conv"]["fraction_differing"] == 0.0625
     assert reference.evidence["routes"]["conv"]["max_abs_difference"] == pytest.approx(0.146)
     assert reference.reason.startswith("REFERENCE NOT REPEATABLE (conv: 2 different results in 5 repeats")
-    result = reference.unusable()
+    result = right(reference.unusable())
     assert result.verdict is Verdict.INCOMPLETE
-    assert "nothing was compared" in result.reasons[0]
+    assert result.reasons == [f"{reference.reason}; nothing was compared"]
 
 
 def test_routes_that_disagree_are_no_reference():
@@ -100,7 +102,7 @@ def test_reference_product_is_checked_against_exact_sums(monkeypatch):
 @pytest.mark.parametrize("onednn", [True, False])
 def test_convolution(onednn):
     """The convolution and both gradients are right, through oneDNN and without it."""
-    found = convolution.convolution(batch=4, channels=16, onednn=onednn)
+    found = right(convolution.convolution(batch=4, channels=16, onednn=onednn))
     assert found.verdict is Verdict.PASS, found.reasons
 
 
@@ -113,9 +115,10 @@ def test_network_has_the_stated_parameter_counts(channels, count):
 @pytest.mark.parametrize(("mode", "dtype"), [("train", "fp32"), ("eval", "fp32"), ("train", "bf16"), ("train", "fp16")])
 def test_network(mode, dtype):
     """Logits, value and, in training mode, all 51 gradients pass the gate."""
-    found = board_network.network(channels=16, batch=4, mode=mode, dtype=dtype)
+    measured = board_network.network(channels=16, batch=4, mode=mode, dtype=dtype)
+    found = right(measured, dtype)
     assert found.verdict is Verdict.PASS, found.reasons
-    assert found.measured["tensors_compared"] == (53 if mode == "train" else 2)
+    assert len(measured["comparisons"]) == (53 if mode == "train" else 2)
 
 
 def test_damaged_gradient_of_the_network_fails(monkeypatch):
@@ -129,35 +132,39 @@ def test_damaged_gradient_of_the_network_fails(monkeypatch):
         return found
 
     monkeypatch.setattr(board_network, "outputs_and_gradients", damaged)
-    found = board_network.network(channels=16, batch=2)
+    found = right(board_network.network(channels=16, batch=2))
     assert found.verdict is Verdict.FAIL
     assert len(found.reasons) == 1
     assert found.reasons[0].startswith("gradient blocks.2.first.0.weight")
 
 
 def test_steps_change_every_parameter():
-    """Five steps change all parameters and leave them finite; a NaN in a loss fails."""
-    assert board_network.steps(channels=16, batch=4).verdict is Verdict.PASS
+    """Five steps change all parameters and leave them finite; one that stands still fails, by its name."""
+    measured = board_network.steps(channels=16, batch=4)
+    assert right(measured).verdict is Verdict.PASS
+    still = right(measured | {"unchanged_parameters": ["stem.0.weight"]})
+    assert (still.verdict, still.reasons) == (Verdict.FAIL, ["parameters that did not change: stem.0.weight"])
 
 
 @pytest.mark.parametrize("mode", ["train", "eval"])
 def test_batch_norm(mode):
     """D28: training and evaluation mode are both right, running moments included."""
-    found = layers.batch_norm(batch=8, channels=16, mode=mode)
+    measured = layers.batch_norm(batch=8, channels=16, mode=mode)
+    found = right(measured)
     assert found.verdict is Verdict.PASS, found.reasons
-    assert found.measured["tensors_compared"] == 6
+    assert len(measured["comparisons"]) == 6
 
 
 def test_group_norm():
     """Group normalisation and its gradients are right."""
-    assert layers.group_norm(batch=8, channels=16).verdict is Verdict.PASS
+    assert right(layers.group_norm(batch=8, channels=16)).verdict is Verdict.PASS
 
 
 @pytest.mark.parametrize("name", ["sgd", "adam", "adamw"])
 @pytest.mark.parametrize("implementation", ["single", "foreach", "fused"])
 def test_optimisers(name, implementation):
     """Every optimiser kernel follows its published formula."""
-    assert layers.optimiser(name=name, implementation=implementation, numbers=1000).verdict is Verdict.PASS
+    assert right(layers.optimiser(name=name, implementation=implementation, numbers=1000)).verdict is Verdict.PASS
 
 
 def test_formulas_against_torch_in_float64():
@@ -170,19 +177,21 @@ def test_formulas_against_torch_in_float64():
 @pytest.mark.parametrize("backend", ["math", "flash"])
 def test_attention_backends(backend):
     """D24: [2, 2, 49, 32] in fp32: output and gradients within twice math's error; the kernel is named."""
-    found = layers.attention(backend=backend, shape="2,2,49,32")
+    measured = layers.attention(backend=backend, shape="2,2,49,32")
+    found = right(measured)
     assert found.verdict is Verdict.PASS, found.reasons
-    assert found.measured["status"] == "available"
-    assert (found.measured["kernel"] == "math") == (backend == "math")
-    for tensor in found.measured["worst"].values():
+    assert measured["refused"] is None
+    assert (measured["kernel"] == "math") == (backend == "math")
+    for tensor in measured["comparisons"].values():
         assert tensor["rmse"] <= 2 * tensor["baseline_rmse"]
 
 
 def test_refused_attention_backend_is_no_pass():
     """D24: a backend that does not take the input is refused with its reason: no crash and no pass."""
-    found = layers.attention(backend="efficient")
+    measured = layers.attention(backend="efficient")
+    found = right(measured)
     assert found.verdict is Verdict.WARN
-    assert found.measured["status"] == "refused"
+    assert "comparisons" not in measured
     assert "unavailable: no such kernel on this device" in found.reasons[0]
 
 

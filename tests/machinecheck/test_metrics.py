@@ -11,9 +11,17 @@ from machinecheck import metrics
 from machinecheck.devices import fetch, open_device
 from machinecheck.precision import PRECISIONS
 from machinecheck.products import normal_operands, parse_shape, product
-from machinecheck.verdict import Verdict
+from tachograph.machine.cellrecord import Comparison
+from tachograph.machine.correctness import judge_comparison
+from tachograph.machine.verdict import Verdict
+from tachograph.models.bounds import Bounds
 
 FP32, BF16 = PRECISIONS["fp32"], PRECISIONS["bf16"]
+
+
+def verdict(found, dtype="fp32"):
+    """The study's verdict on one comparison."""
+    return judge_comparison(Comparison.model_validate(found), dtype, Bounds()).verdict
 
 
 @pytest.fixture(scope="module", params=["fp32", "bf16"])
@@ -30,7 +38,7 @@ def test_clean_product_passes(clean):
     """A correct product is within the bound everywhere, in fp32 and in bf16."""
     _, result, reference, bound = clean
     found = metrics.compare(result, reference, bound)
-    assert found["verdict"] is Verdict.PASS
+    assert verdict(found) is Verdict.PASS
     assert 0 < found["ratio"] < 1
 
 
@@ -40,8 +48,8 @@ def test_one_element_off_by_a_half_is_found(clean):
     damaged = result.copy()
     damaged[77, 3] = reference[77, 3] + 0.5
     found = metrics.compare(damaged, reference, bound)
-    assert found["verdict"] is Verdict.FAIL
-    assert (found["corrupted"], found["first"]) == (1, [77, 3])
+    assert verdict(found) is Verdict.FAIL
+    assert (found["wrong"], found["first"]) == (1, [77, 3])
     if kind is BF16:
         assert found["frobenius"] == pytest.approx(metrics.errors(result, reference)["frobenius"], rel=0.01)
 
@@ -52,9 +60,9 @@ def test_non_finite_is_counted_first(clean):
     damaged = result.copy()
     damaged[0, 0], damaged[1, 1] = np.nan, np.inf
     found = metrics.compare(damaged, reference, bound)
-    assert (found["verdict"], found["nonfinite"]) == (Verdict.FAIL, 2)
+    assert (verdict(found), found["nonfinite"]) == (Verdict.FAIL, 2)
     assert "ratio" not in found
-    assert metrics.gate(damaged, [result], reference, "fp32")["verdict"] is Verdict.FAIL
+    assert verdict(metrics.beside(damaged, [result], reference)) is Verdict.FAIL
 
 
 def test_bound_is_the_published_one():
@@ -74,10 +82,10 @@ def test_half_precision_sums_warn_but_a_race_fails():
     bound, loose = np.full(1000, 1e-3), np.full(1000, 1.0)
     widespread, rare, huge = np.zeros(1000), np.zeros(1000), np.full(1000, 2.0)
     widespread[:500], rare[0] = 0.5, 0.5
-    assert metrics.compare(widespread, reference, bound, loose)["verdict"] is Verdict.WARN
-    assert metrics.compare(rare, reference, bound, loose)["verdict"] is Verdict.FAIL
-    assert metrics.compare(huge, reference, bound, loose)["verdict"] is Verdict.FAIL
-    assert metrics.compare(widespread, reference, bound)["verdict"] is Verdict.FAIL
+    assert verdict(metrics.compare(widespread, reference, bound, loose)) is Verdict.WARN
+    assert verdict(metrics.compare(rare, reference, bound, loose)) is Verdict.FAIL
+    assert verdict(metrics.compare(huge, reference, bound, loose)) is Verdict.FAIL
+    assert verdict(metrics.compare(widespread, reference, bound)) is Verdict.FAIL
 
 
 def test_gate_follows_the_rule():
@@ -85,21 +93,21 @@ def test_gate_follows_the_rule():
     reference = np.ones(1000)
     baseline = reference + 1e-3
     limit = 2 * 1e-3 + 1e-5
-    assert metrics.gate(reference + 0.999 * limit, [baseline], reference, "fp32")["verdict"] is Verdict.PASS
-    assert metrics.gate(reference + 1.001 * limit, [baseline], reference, "fp32")["verdict"] is Verdict.FAIL
+    assert verdict(metrics.beside(reference + 0.999 * limit, [baseline], reference)) is Verdict.PASS
+    assert verdict(metrics.beside(reference + 1.001 * limit, [baseline], reference)) is Verdict.FAIL
 
 
 def test_gate_with_a_broken_baseline_fails():
     """A baseline that is NaN allows nothing, also beside a good one."""
     reference = np.ones(10)
-    found = metrics.gate(reference, [reference, np.full(10, np.nan)], reference, "fp32")
-    assert found["verdict"] is Verdict.FAIL
-    assert found["limit"] is None
+    found = metrics.beside(reference, [reference, np.full(10, np.nan)], reference)
+    assert verdict(found) is Verdict.FAIL
+    assert found["baseline_rmse"] is None
 
 
 def test_exact_has_no_tolerance():
     """One unit in the last place is a difference."""
     expected = np.array([1.0, 0.0])
-    assert metrics.exact(expected, expected)["verdict"] is Verdict.PASS
+    assert verdict(metrics.exact(expected, expected)) is Verdict.PASS
     wrong = np.array([1.0, math.ulp(0.0)])
-    assert metrics.exact(wrong, expected)["corrupted"] == 1
+    assert metrics.exact(wrong, expected)["wrong"] == 1

@@ -35,7 +35,8 @@ def run_cell(cell, planned, folder, limit=60):
     ended = {"status": status, "exit_code": code if code >= 0 else None, "signal": signal_name(code)}
     ended |= {"reason": reason, "oom_kills": 0, "limit_seconds": cell.seconds, "started": True}
     record = read_json(out) if out.exists() else None
-    judged = judge_cell({"ended": ended, "said": said, "record": record, "unreadable": None}, cell.kind)
+    file = {"ended": ended, "said": said, "record": record, "unreadable": None}
+    judged = judge_cell(cell, file, STUDY.bounds, STUDY.peaks)
     return MeasuredCell(cell, judged.outcome, judged.verdict, judged.reasons, record)
 
 

@@ -10,17 +10,17 @@ import sys
 import numpy as np
 import pytest
 import torch
+from judged import judged
 
 from machinecheck import faults, repeats
 from machinecheck.cells import repeatability
 from machinecheck.errors import MachineCheckError
 from machinecheck.repeats import Truth
-from machinecheck.verdict import Verdict
 from tachograph.machine.cells import Cell
 from tachograph.machine.measured import MeasuredCell
 from tachograph.machine.outcome import DONE
 from tachograph.machine.reference import usable_as_reference
-from tachograph.machine.verdict import Verdict as EngineVerdict
+from tachograph.machine.verdict import Judged, Verdict
 
 
 def race(values: torch.Tensor, fault: str | None):
@@ -34,11 +34,16 @@ def rows_of(run, count=40, truth=None, threads=4):
     return [{"threads": threads, "oversubscribed": False, "process": 0, **repeats.watch(run, count, truth)}]
 
 
-def usable(verdict, reasons, summary):
+def judge(rows) -> Judged:
+    """The study's verdict on rows of one operation."""
+    return judged("repeatability", {"rows": rows})
+
+
+def usable(found: Judged):
     """What a study's preflight says of the operation as a reference: verdict and detail."""
-    record = {"settings": {"device": "cpu"}, "measured": {"summary": summary}}
+    record = {"settings": {"device": "cpu"}, "measured": {}}
     cell = Cell("conv", "repeatability", "convolution", {}, "device", "norm", None, {}, 60.0)
-    return usable_as_reference(MeasuredCell(cell, DONE, EngineVerdict(verdict), reasons, record))
+    return usable_as_reference(MeasuredCell(cell, DONE, found.verdict, found.reasons, record, derived=found.derived))
 
 
 def test_threaded_race_is_found():
@@ -46,23 +51,23 @@ def test_threaded_race_is_found():
     values = torch.randn(1000, 1000, generator=torch.Generator().manual_seed(0))
     truth = Truth(values.double().numpy(), np.full((1000, 1000), 1e-3))
     rows = rows_of(race(values, faults.NOT_REPEATING), truth=truth)
-    verdict, reasons, summary = repeats.judge(rows, "fp32")
-    assert verdict is Verdict.FAIL
+    found = judge(rows)
+    assert found.verdict is Verdict.FAIL
     assert len(rows[0]["hashes"]) > 1
     assert rows[0]["corrupted_calls"] == 20
     assert rows[0]["corrupted_fraction"] == pytest.approx(1.0e-3)
     assert rows[0]["max_abs_error"] == pytest.approx(14, abs=1e-3)
-    assert reasons[0].startswith("20 of 40 results wrong at 4 threads (process 0): 0.001 of the elements")
-    assert summary["by_threads"][0]["wrong_rate_upper_bound"] is None
+    assert found.reasons[0].startswith("20 of 40 results wrong at 4 threads (process 0): 0.001 of the elements")
+    assert found.derived["by_threads"][0]["wrong_rate_upper_bound"] is None
 
 
 def test_clean_operation_passes_with_a_bound():
     """D21: a clean stub gives one hash, none of 40 wrong, PASS, and 3/40 as the rate still possible."""
     values = torch.randn(100, 100)
     truth = Truth(values.double().numpy(), np.full((100, 100), 1e-3))
-    verdict, reasons, summary = repeats.judge(rows_of(race(values, None), truth=truth), "fp32")
-    assert (verdict, reasons) == (Verdict.PASS, [])
-    (count,) = summary["by_threads"]
+    found = judge(rows_of(race(values, None), truth=truth))
+    assert (found.verdict, found.reasons) == (Verdict.PASS, [])
+    (count,) = found.derived["by_threads"]
     assert (count["distinct_results"], count["wrong_calls"]) == (1, 0)
     assert count["wrong_rate_upper_bound"] == pytest.approx(0.075)
 
@@ -73,7 +78,7 @@ def test_a_wrong_result_that_repeats_is_still_wrong():
     truth = Truth(np.zeros(10), np.full(10, 0.1))
     rows = rows_of(lambda: values, count=7, truth=truth)
     assert rows[0]["corrupted_calls"] == 7
-    assert repeats.judge(rows, "fp32")[0] is Verdict.FAIL
+    assert judge(rows).verdict is Verdict.FAIL
 
 
 def test_convolution_of_document_003_fails():
@@ -87,11 +92,11 @@ def test_convolution_of_document_003_fails():
         return values
 
     rows = rows_of(stub)
-    verdict, reasons, summary = repeats.judge(rows, "fp32")
-    assert verdict is Verdict.FAIL
+    found = judge(rows)
+    assert found.verdict is Verdict.FAIL
     assert rows[0]["fraction_differing"] == 0.0625
-    assert "does not repeat at 4 threads" in reasons[0]
-    said, detail = usable(verdict, reasons, summary)
+    assert "does not repeat at 4 threads" in found.reasons[0]
+    said, detail = usable(found)
     assert said == "FAIL"
     assert detail.startswith("REFERENCE NOT REPEATABLE (does not repeat at 4 threads")
 
@@ -104,10 +109,10 @@ def test_rounding_level_differences_warn():
         calls.append(1)
         return torch.ones(100) + 1e-7 * (len(calls) % 2)
 
-    verdict, reasons, summary = repeats.judge(rows_of(stub), "fp32")
-    assert verdict is Verdict.WARN
-    assert not summary["repeats_in_process"]
-    assert usable(verdict, reasons, summary)[0] == "FAIL"
+    found = judge(rows_of(stub))
+    assert found.verdict is Verdict.WARN
+    assert not found.derived["repeats_in_process"]
+    assert usable(found)[0] == "FAIL"
 
 
 def test_nan_results_fail_and_are_counted_each_time():
@@ -123,24 +128,24 @@ def test_nan_results_fail_and_are_counted_each_time():
 
     rows = rows_of(stub)
     assert rows[0]["nonfinite_calls"] == 20
-    assert repeats.judge(rows, "fp32")[0] is Verdict.FAIL
+    assert judge(rows).verdict is Verdict.FAIL
 
 
 def test_processes_that_differ_warn():
     """Two processes that differ warn; two thread counts that differ sum in another order, and pass."""
     one = rows_of(lambda: torch.ones(4))[0]
     other = rows_of(lambda: torch.ones(4) + 1e-7)[0]
-    verdict, reasons, _ = repeats.judge([one, other | {"process": 1}], "fp32")
-    assert verdict is Verdict.WARN
-    assert reasons == ["two processes give different bytes at 4 threads"]
-    assert repeats.judge([one, other | {"threads": 2}], "fp32")[0] is Verdict.PASS
+    found = judge([one, other | {"process": 1}])
+    assert found.verdict is Verdict.WARN
+    assert found.reasons == ["two processes give different bytes at 4 threads"]
+    assert judge([one, other | {"threads": 2}]).verdict is Verdict.PASS
 
 
 def test_nothing_measured_is_incomplete():
     """No rows is no pass, and no reference."""
-    verdict, reasons, summary = repeats.judge([], "fp32")
-    assert verdict is Verdict.INCOMPLETE
-    assert usable(verdict, reasons, summary)[0] == "NO VERDICT"
+    found = judge([])
+    assert found.verdict is Verdict.INCOMPLETE
+    assert usable(found)[0] == "NO VERDICT"
 
 
 def test_thread_counts():
@@ -157,16 +162,18 @@ def test_operations_run_and_repeat(operation):
     from machinecheck.registry import CELLS
 
     small = {"network": {"channels": 16, "passes": "backward"}}.get(operation, {})
-    found = CELLS["repeatability"][operation](batch=4, threads="1", repeats=3, processes=1, **small)
+    found = judged(
+        "repeatability", CELLS["repeatability"][operation](batch=4, threads="1", repeats=3, processes=1, **small)
+    )
     assert found.verdict is Verdict.PASS
-    assert found.measured["summary"]["by_threads"][0]["wrong_calls"] is None
+    assert found.derived["by_threads"][0]["wrong_calls"] is None
 
 
 def test_more_threads_than_processors_are_said_to_be():
     """A row with more threads than this machine has processors says so, and so does its summary."""
     usable_here = len(os.sched_getaffinity(0))
-    found = repeatability.linear(batch=2, threads=f"1,{usable_here + 1}", repeats=2, processes=1)
-    assert [row["oversubscribed"] for row in found.measured["summary"]["by_threads"]] == [False, True]
+    found = judge(repeatability.linear(batch=2, threads=f"1,{usable_here + 1}", repeats=2, processes=1)["rows"])
+    assert [row["oversubscribed"] for row in found.derived["by_threads"]] == [False, True]
 
 
 def test_other_process_that_crashes_is_said(monkeypatch):
@@ -177,7 +184,7 @@ def test_other_process_that_crashes_is_said(monkeypatch):
         return real(["/bin/sh", "-c", "kill -SEGV $$"], **options)
 
     monkeypatch.setattr(repeatability.subprocess, "Popen", crash)
-    found = repeatability.linear(batch=4, threads="1", repeats=2)
+    found = judged("repeatability", repeatability.linear(batch=4, threads="1", repeats=2))
     assert (found.verdict, found.reasons) == (Verdict.INCOMPLETE, ["process 1: crashed(SIGSEGV)"])
 
 
@@ -194,6 +201,7 @@ def test_race_is_found_by_the_real_cell_in_two_processes(tmp_path):
     )
     record = json.loads(out.read_text())
     assert done.returncode == 0
-    assert (record["verdict"], record["fault"]) == ("FAIL", faults.NOT_REPEATING)
+    assert record["fault"] == faults.NOT_REPEATING
+    assert judged("repeatability", record["measured"]).verdict is Verdict.FAIL
     assert [row["corrupted_calls"] for row in record["measured"]["rows"]] == [5, 5]
     assert [row["process"] for row in record["measured"]["rows"]] == [0, 1]

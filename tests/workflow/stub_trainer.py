@@ -13,13 +13,19 @@ import sys
 import time
 from pathlib import Path
 
-from tachograph.instrument import HistoryWriter
+from tachograph.instrument import HistoryWriter, NonFiniteError
+
+NOT_FINITE = 4  # as the trainer file declares it
 
 
-def fault(arm: str) -> str:
-    """The fault that a test has planted for this arm: ``exit``, ``kill``, ``short`` or nothing."""
+def fault(arm: str, seed: int) -> str:
+    """The fault that a test has planted for this arm, nothing if none is; of several words the seed chooses one.
+
+    One of ``exit``, ``kill``, ``short``, ``nan``, ``null``, and ``silent``: it fails before its first row.
+    """
     file = Path("faults") / arm
-    return file.read_text().strip() if file.exists() else ""
+    words = file.read_text().split() if file.exists() else []
+    return words[seed % len(words)] if words else ""
 
 
 def main() -> None:
@@ -31,9 +37,11 @@ def main() -> None:
     arguments = parser.parse_args()
     arm = os.environ["STUB_PATH"]
     pause = float(os.environ.get("STUB_PAUSE", "0.01")) / (2 if arm == "fast" else 1)
-    planted = fault(arm)
+    planted = fault(arm, arguments.seed)
     with open("trained.log", "a", encoding="utf-8") as log:  # the test's own count of what really ran
         log.write(f"{arm} {arguments.seed} {arguments.iterations}\n")
+    if planted == "silent":
+        sys.exit("the stub was told to fail")
     generator = random.Random(arguments.seed)
     with HistoryWriter(arguments.out / "history.jsonl") as history:
         for iteration in range(1, arguments.iterations + 1):
@@ -49,16 +57,25 @@ def main() -> None:
             start = time.monotonic()
             time.sleep(pause)
             seconds = time.monotonic() - start
+            loss: float | None = arguments.scale / iteration + 0.01 * generator.random()
+            if planted == "nan" and iteration == 4:
+                loss = float("nan")
+            if planted == "null" and iteration == 4:
+                loss = None
             history.write(
                 {
                     "iteration": iteration,
                     "steps": 1000,
                     "collection_seconds": seconds,
                     "iteration_seconds": seconds,
-                    "loss": arguments.scale / iteration + 0.01 * generator.random(),
+                    "loss": loss,
                     "device": "cpu",
                 }
             )
 
 
-main()
+try:
+    main()
+except NonFiniteError as error:
+    print(error, file=sys.stderr)
+    sys.exit(NOT_FINITE)

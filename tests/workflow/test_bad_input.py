@@ -8,6 +8,9 @@ import subprocess
 
 import pytest
 
+from tachograph.study.layout import StudyFolder
+from tachograph.study.state import read_state
+
 STUDY = "config/studies/toy.toml"
 TRAINER = "config/trainers/stub.toml"
 
@@ -35,6 +38,8 @@ TRAINER = "config/trainers/stub.toml"
         ("config/config.yaml", "studies: [toy]", "studies: [toi]", ["config/studies/toi.toml", "toy"]),
         ("config/config.yaml", "studies: [toy]", "study: [toy]", ["config/config.yaml", "studies"]),
         ("config/config.yaml", "studies: [toy]", "studies: [toy]\ndevice: tpu", ["config.yaml", "device", "tpu"]),
+        ("config/config.yaml", "minutes: 1", "minutes: 12:30:00", ["config.yaml", "line 3", "12:30:00", "decimal"]),
+        ("config/config.yaml", "studies:", "studies: []\nstudies:", ["config.yaml", "line 2", "'studies' twice"]),
     ],
 )
 def test_wrong_key_or_value(project, file, before, after, words):
@@ -46,6 +51,34 @@ def test_wrong_key_or_value(project, file, before, after, words):
     for word in words:
         assert word in sentence
     assert project.trained() == []
+
+
+def test_aliases_are_refused_before_snakemake_reads_them(project):
+    """Snakemake's own reader does not come back from such a file."""
+    lines = [
+        "a0: &a0 {x: 1, y: 2}",
+        *(f"a{n}: &a{n} {{x: *a{n - 1}, y: *a{n - 1}, z: *a{n - 1}}}" for n in range(1, 30)),
+    ]
+    (project.path / "config/config.yaml").write_text("\n".join(lines))
+    done = project.snakemake("-n")
+    assert done.returncode != 0
+    assert "config/config.yaml: line 1: found the anchor or alias 'a0', expected none" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--config", "stuides=[toy]"], ["--config", "stuides", "unknown key", "studies"]),
+        (["--config", "max_wait_minutes=12:30:00"], ["--config", "max_wait_minutes", "'12:30:00'", "number"]),
+        (["--configfile", "more.yaml"], ["more.yaml", "line 2", "'device' twice"]),
+    ],
+)
+def test_configuration_of_the_command_line(project, options, words):
+    """What is given there is read as strictly as the file."""
+    (project.path / "more.yaml").write_text("device: cpu\ndevice: auto\n")
+    done = project.snakemake("-n", *options)
+    assert done.returncode != 0
+    assert any(all(word in line for word in words) for line in done.stdout.splitlines()), done.stdout
 
 
 def test_confirmatory_plan_of_two_seeds_is_refused_with_the_way_out(project):
@@ -154,6 +187,8 @@ def test_stage_longer_than_its_iteration_is_invalid(project):
         'stage = { name = "collection", column = "collection_seconds" }',
         'stage = { name = "x", column = "steps" }',
     )
-    done = project.snakemake("-c2")
-    assert done.returncode != 0
-    assert "steps is longer than iteration_seconds" in done.stdout
+    project.snakemake("-c2")
+    state = read_state(StudyFolder(project.results(".")))
+    attempts = [one for tries in state.attempts.values() for one in tries]
+    assert attempts
+    assert all(one.validity == "invalid" and "steps is longer than iteration_seconds" in one.reason for one in attempts)

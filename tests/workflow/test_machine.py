@@ -68,6 +68,29 @@ settings = { end = ["crash", "kernel", "hang"] }
 seconds = 2
 """
 
+STRANGE = """
+[[cells]]
+name = "ends"
+kind = "correctness"
+operation = "matmul"
+settings = { end = ["garbage", "boasts", "chatters"] }
+"""
+
+WORKAROUND = """
+[[cells]]
+name = "ends"
+kind = "correctness"
+operation = "matmul"
+settings = { end = "needs" }
+
+[arms.as-installed]
+title = "as installed"
+
+[arms.preloaded]
+title = "the system's copy of one library preloaded"
+environment = { LD_PRELOAD = "libm.so.6" }
+"""
+
 SLOW = """
 [[cells]]
 name = "slow"
@@ -126,6 +149,40 @@ def test_every_ending_is_a_result_and_the_record_holds(project):
 
 
 @pytest.mark.slow
+def test_what_a_checker_leaves_is_judged_and_not_believed(project):
+    """Broken JSON and a claim without numbers are unreadable and no pass; 24 MB of chatter harm nothing."""
+    folder = lay_out(project, STRANGE)
+    done = project.snakemake("-c2", RECORD)
+    assert done.returncode == 0, done.stdout
+    record = json.loads((folder / "record/record.json").read_text())
+    cells = {row["cell"]: row for row in record["rows"]["cells"]}
+    assert {name: (cells[f"ends-{name}"]["outcome"], cells[f"ends-{name}"]["verdict"]) for name in
+            ("garbage", "boasts", "chatters")} == {
+        "garbage": ("unreadable", "INCOMPLETE"), "boasts": ("unreadable", "INCOMPLETE"), "chatters": ("done", "PASS"),
+    }  # fmt: skip
+    assert cells["ends-boasts"]["reasons"] == ["measured.reference: field required"]
+    assert "measured.json" in cells["ends-garbage"]["reasons"][0]
+    assert record["summary"]["verdict"] == "INCOMPLETE"
+
+
+@pytest.mark.slow
+def test_a_workaround_is_an_arm(project):
+    """What crashes as installed and is right with a library preloaded is told for both; the verdict is the norm's."""
+    folder = lay_out(project, WORKAROUND)
+    done = project.snakemake("-c2", RECORD)
+    assert done.returncode == 0, done.stdout
+    record = json.loads((folder / "record/record.json").read_text())
+    found = {(row["cell"], row["arm"]): (row["outcome"], row["signal"], row["verdict"]) for row in
+             record["rows"]["workarounds"]}  # fmt: skip
+    assert found["ends", "as-installed"] == ("crashed", "SIGSEGV", "INCOMPLETE")
+    assert found["ends", "preloaded"] == ("done", None, "PASS")
+    assert record["summary"]["by_arm"] == {"as-installed": "INCOMPLETE", "preloaded": "PASS"}
+    page = (folder / "record/record.md").read_text()
+    assert "Environment “preloaded”: PASS; it changes ends (1 alike)." in page
+    assert "| `ends` | INCOMPLETE (SIGSEGV)" in " ".join(page.split())
+
+
+@pytest.mark.slow
 def test_tampering_with_a_cell_is_found(project):
     """A number changed in a sealed cell, and a verdict changed on the page, are both named by verify."""
     folder = lay_out(project)
@@ -170,19 +227,24 @@ def test_a_kill_costs_one_cell(project):
 
 @pytest.mark.slow
 def test_time_for_all_gives_partial_results(project):
-    """When the registered time is used up the rest is recorded as not run, and the verdict is INCOMPLETE."""
-    folder = lay_out(project, SLOW, lambda text: text.replace("cell_seconds", "total_seconds = 2.5\ncell_seconds"))
+    """One cell gets what is left of the registered time; the rest is recorded as not run: INCOMPLETE."""
+    more = SLOW.replace('"numpy"', '"numpy", "scipy"')
+    folder = lay_out(project, more, lambda text: text.replace("cell_seconds", "total_seconds = 5\ncell_seconds"))
     done = project.snakemake("-c2", RECORD)
     assert done.returncode == 0, done.stdout
     record = json.loads((folder / "record/record.json").read_text())
-    outcomes = {row["cell"]: row["outcome"] for row in record["rows"]["cells"]}
-    assert outcomes["slow-torch"] == "done"
-    assert outcomes["slow-numpy"] == "not run"
+    slow = [row for row in record["rows"]["cells"] if row["cell"].startswith("slow")]
+    cut = next(row for row in slow if row["outcome"] != "done")
+    assert cut["outcome"] == "time limit"
+    assert "all that was left of the time for all cells (its own limit is 20 s)" in cut["reasons"][0]
+    assert cut["seconds"] < 5
+    assert [row["outcome"] for row in slow[slow.index(cut) + 1 :]] == ["not run"] * (len(slow) - slow.index(cut) - 1)
+    assert slow[-1]["outcome"] == "not run"
     assert record["summary"]["verdict"] == "INCOMPLETE"
-    assert "cell-slow-numpy-seed0" not in measured(project)
-    forced = project.snakemake("-c1", "results/box/cells/slow-numpy.json", "-f")
+    assert "cell-slow-scipy-seed0" not in measured(project)
+    forced = project.snakemake("-c1", "results/box/cells/slow-scipy.json", "-f")
     assert forced.returncode == 0, forced.stdout
-    assert "cell-slow-numpy-seed0" in measured(project)
+    assert "cell-slow-scipy-seed0" in measured(project)
 
 
 @pytest.mark.parametrize(

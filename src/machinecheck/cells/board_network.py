@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -11,14 +12,12 @@ from torch import nn
 
 from machinecheck import devices, metrics
 from machinecheck import network as nets
-from machinecheck.cells.gated import judge
 from machinecheck.devices import Device, fetch, open_device
 from machinecheck.errors import MachineCheckError
 from machinecheck.faults import Planter, planted
 from machinecheck.metrics import Array
 from machinecheck.precision import precision, prepare
 from machinecheck.reference import prove, scaled_bounds
-from machinecheck.verdict import Result, Verdict
 
 AGREEMENT = 1e-10  # of two float64 routes through some thirty layers, relative to each tensor's largest number
 PERTURBED = 4  # float64 networks with roundings of a coarser format put in, as further baselines
@@ -73,12 +72,12 @@ def network(
     onednn: bool = True,
     repeats: int = 2,
     seed: int = 0,
-) -> Result:
-    """Logits, value and all gradients within the gate of PyTorch's rule, against a proven float64 network.
+) -> dict[str, Any]:
+    """Logits, value and all gradients against a proven float64 network, beside baselines of the same precision.
 
-    fp16 and bf16 mean mixed precision (autocast with fp32 weights). The baseline whose error sets the
-    allowance is the same precision on the processor by patches times weights; for fp16 and bf16 also float64
-    with roundings put in at random (tolerances from an ensemble, as probtest makes them).
+    fp16 and bf16 mean mixed precision (autocast with fp32 weights). The baseline is the same precision on the
+    processor by patches times weights; for fp16 and bf16 also float64 with roundings put in at random (tolerances
+    from an ensemble, as probtest makes them).
     """
     if dtype == "tf32":
         raise MachineCheckError("dtype: found 'tf32', expected fp64, fp32, fp16 or bf16 for a network")
@@ -87,10 +86,6 @@ def network(
     where, host = open_device(device), open_device("cpu")
     prepare(precision(dtype))
     original = nets.build(channels, seed)
-    count = nets.parameter_count(original)
-    if count != nets.PARAMETERS.get(channels, count):
-        reason = f"{count} parameters, expected {nets.PARAMETERS[channels]}"
-        return Result(Verdict.FAIL, [reason], {"parameters": count})
     data, margin = nets.steady_batch(original, batch, seed)
     original.train(mode == "train")
     exact, exact_batch = copy.deepcopy(original).double(), _placed(data, host, torch.float64)
@@ -119,13 +114,14 @@ def network(
         results = outputs_and_gradients(tested, placed, where, dtype, Planter(planted()))
     logits = {name: results[name] - reference.tensors[name] for name in ("policy logits", "value")}
     gradients = [name for name in results if name.startswith("gradient ")]
-    more = {
-        "parameters": count,
+    return {
+        "reference": reference.numbers(),
+        "comparisons": metrics.all_beside(results, baselines, reference.tensors),
+        "parameters": nets.parameter_count(original),
         "smallest_rectifier_margin": margin,
         "max_logit_error": _largest(logits.values()),
         "max_gradient_error": _largest(results[name] - reference.tensors[name] for name in gradients),
     }
-    return judge(results, baselines, reference, dtype, more)
 
 
 def _largest(differences: Any) -> float | None:
@@ -144,8 +140,8 @@ def steps(
     dtype: str = "fp32",
     device: str = "cpu",
     seed: int = 0,
-) -> Result:
-    """A few Adam steps on a fixed batch: every parameter changes, all stay finite, the loss is finite."""
+) -> dict[str, Any]:
+    """A few Adam steps on a fixed batch: the losses, and which parameters are not finite or did not change."""
     where = open_device(device)
     prepare(precision(dtype))
     model = nets.build(channels, seed).to(where.torch_device)
@@ -161,13 +157,8 @@ def steps(
         optimiser.step()
         losses.append(fetch(planter.output(error)).item())
     after = {name: fetch(parameter) for name, parameter in model.named_parameters()}
-    bad = sum(metrics.nonfinite(values) for values in after.values())
-    still = [name for name, values in after.items() if not (values != before[name]).any()]
-    finite = [loss for loss in losses if abs(loss) < float("inf")]
-    reasons = []
-    if bad or len(finite) < len(losses):
-        reasons.append(f"{bad} parameters and {len(losses) - len(finite)} of {steps} losses are not finite")
-    if still:
-        reasons.append(f"parameters that did not change: {', '.join(still[:5])}")
-    measured = {"steps": steps, "losses": finite, "nonfinite": bad, "unchanged": still}
-    return Result(Verdict.FAIL if reasons else Verdict.PASS, reasons, measured)
+    return {
+        "losses": [loss if math.isfinite(loss) else None for loss in losses],
+        "nonfinite_parameters": sum(metrics.nonfinite(values) for values in after.values()),
+        "unchanged_parameters": [name for name, values in after.items() if not (values != before[name]).any()],
+    }

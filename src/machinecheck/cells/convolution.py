@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,7 +16,6 @@ from machinecheck.network import unfolded_convolution
 from machinecheck.precision import precision, prepare
 from machinecheck.products import rounded
 from machinecheck.reference import Reference, Tensors, prove
-from machinecheck.verdict import Result, combine, numbers_of
 
 KERNEL = 3
 Convolve = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
@@ -101,7 +101,7 @@ def convolution(
     device: str = "cpu",
     repeats: int = 3,
     seed: int = 0,
-) -> Result:
+) -> dict[str, Any]:
     """3×3 convolution and its gradients against a proven float64 convolution, element by element."""
     kind, where = precision(dtype), open_device(device)
     prepare(kind)
@@ -121,13 +121,11 @@ def convolution(
         tensors = [where.put(value, kind.dtype) for value in values]
         results = forward_backward(through_torch, *tensors)
     half = kind.name in ("fp16", "bf16")
-    parts = {}
+    comparisons = {}
     for name, tensor in results.items():
         expected = reference.tensors[name]
         scale, count = magnitudes[name], terms[name]
         bound = metrics.convolution_bound(expected, scale, count, kind)
         loose = metrics.convolution_bound(expected, scale, count, kind.with_half_sums()) if half else None
-        parts[name] = metrics.compare(fetch(planter.output(tensor)), expected, bound, loose)
-    verdict, reasons = combine({name: (part["verdict"], part["reasons"]) for name, part in parts.items()})
-    numbers = {name: numbers_of(part) for name, part in parts.items()}
-    return Result(verdict, reasons, {"tensors": numbers, "reference": reference.evidence})
+        comparisons[name] = metrics.compare(fetch(planter.output(tensor)), expected, bound, loose)
+    return {"reference": reference.numbers(), "comparisons": comparisons}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,15 +12,13 @@ from torch.nn import functional
 
 from machinecheck import attention as sdpa
 from machinecheck import formulas
-from machinecheck.cells.gated import judge
 from machinecheck.devices import Device, fetch, open_device
 from machinecheck.errors import MachineCheckError
 from machinecheck.faults import Planter, planted
-from machinecheck.metrics import Array
+from machinecheck.metrics import Array, all_beside
 from machinecheck.precision import Precision, precision, prepare
 from machinecheck.products import rounded
-from machinecheck.reference import prove, scaled_bounds
-from machinecheck.verdict import Result, Verdict
+from machinecheck.reference import Reference, prove, scaled_bounds
 
 AGREEMENT = 1e-11  # of two float64 routes, relative to each tensor's largest number
 EPSILON = 1e-5
@@ -49,9 +48,14 @@ def _run(
     return found | {f"gradient {index}": fetch(gradient) for index, gradient in enumerate(gradients)}
 
 
+def _compared(reference: Reference, results: dict[str, Array], baseline: dict[str, Array]) -> dict[str, Any]:
+    comparisons = all_beside(results, [baseline], reference.tensors)
+    return {"reference": reference.numbers(), "comparisons": comparisons}
+
+
 def _against_formula(
     tested: Forward, formula: Forward, values: list[Array], upstream: Array, kind: Precision, device: Device
-) -> Result:
+) -> dict[str, Any]:
     """``tested`` against the float64 of both; the formula in the tested precision sets the allowance."""
     host, clean = open_device("cpu"), Planter(None)
     reference = prove(
@@ -65,13 +69,13 @@ def _against_formula(
         return reference.unusable()
     baseline = _run(formula, values, upstream, host, kind.dtype, clean)
     results = _run(tested, values, upstream, device, kind.dtype, Planter(planted()))
-    return judge(results, [baseline], reference, kind.name)
+    return _compared(reference, results, baseline)
 
 
 def batch_norm(
     *, batch: int = 64, channels: int = 64, board: int = 7, mode: str = "train", dtype: str = "fp32",
     device: str = "cpu", seed: int = 0,
-) -> Result:  # fmt: skip
+) -> dict[str, Any]:  # fmt: skip
     """Batch normalisation: output, gradients and, in training mode, the running moments."""
     if mode not in MODES:
         raise MachineCheckError(f"mode: found {mode!r}, expected one of {', '.join(MODES)}")
@@ -110,7 +114,7 @@ def batch_norm(
 def group_norm(
     *, batch: int = 64, channels: int = 64, board: int = 7, groups: int = 8, dtype: str = "fp32",
     device: str = "cpu", seed: int = 0,
-) -> Result:  # fmt: skip
+) -> dict[str, Any]:  # fmt: skip
     """Group normalisation: output and gradients."""
     if channels % groups:
         raise MachineCheckError(f"channels: found {channels}, expected a multiple of the {groups} groups")
@@ -145,8 +149,8 @@ def attention(
     dtype: str = "fp32",
     device: str = "cpu",
     seed: int = 0,
-) -> Result:
-    """One attention backend: taken or refused, which kernel ran, output and gradients within twice math's.
+) -> dict[str, Any]:
+    """One attention backend: taken or refused, which kernel ran, output and gradients beside math's.
 
     The baseline is torch's math backend on the same device; float64 is math and the formula on the processor.
     """
@@ -160,7 +164,7 @@ def attention(
     query = where.put(values[0], kind.dtype)
     refused = sdpa.refusal(backend, query)
     if refused is not None:
-        return Result(Verdict.WARN, [f"{backend}: {refused}"], {"backend": backend, "status": "refused"})
+        return {"refused": f"{backend}: {refused}", "backend": backend}
 
     def through(name: str) -> Forward:
         return lambda *tensors: {"output": sdpa.attend(name, *tensors)}
@@ -180,14 +184,14 @@ def attention(
         return reference.unusable()
     baseline = _run(through("math"), values, upstream, where, kind.dtype, clean)
     results = _run(through(backend), values, upstream, where, kind.dtype, Planter(planted()))
-    ran = {"backend": backend, "status": "available", "kernel": sdpa.kernel_name(backend, query)}
-    return judge(results, [baseline], reference, dtype, ran)
+    ran = {"refused": None, "backend": backend, "kernel": sdpa.kernel_name(backend, query)}
+    return _compared(reference, results, baseline) | ran
 
 
 def optimiser(
     *, name: str = "adam", implementation: str = "foreach", numbers: int = 100_000, steps: int = 5,
     dtype: str = "fp32", device: str = "cpu", seed: int = 0,
-) -> Result:  # fmt: skip
+) -> dict[str, Any]:  # fmt: skip
     """Steps of torch's optimiser with given gradients, against the optimiser's formula in float64.
 
     ``implementation`` is ``single``, ``foreach`` or ``fused``: three different kernels.
@@ -231,4 +235,4 @@ def optimiser(
     if not reference.usable:
         return reference.unusable()
     results = tested(where, kind.dtype, Planter(planted()))
-    return judge(results, [formula(kind.dtype)], reference, dtype)
+    return _compared(reference, results, formula(kind.dtype))

@@ -33,7 +33,6 @@ from machinecheck.products import Operands, normal_operands, parse_shape, produc
 from machinecheck.reference import Reference
 from machinecheck.repeats import Row, Truth
 from machinecheck.settings import arguments_of
-from machinecheck.verdict import Result, Verdict
 
 PROVING_REPEATS = 2
 Run = Callable[[], torch.Tensor]
@@ -79,7 +78,7 @@ def _rows(run: Run, truth: Truth | None, device: Device, threads: str, count: in
     rows, usable = [], len(os.sched_getaffinity(0))
     for number in thread_counts(threads, usable):
         with thread_limit(number):
-            pools = {pool["internal_api"]: pool["num_threads"] for pool in threadpool_info()}
+            pools = {Path(pool["filepath"]).name: pool["num_threads"] for pool in threadpool_info()}
             row = repeats.watch(once, count, truth)
             oversubscribed = number > usable
             rows.append(
@@ -120,11 +119,11 @@ def _rows_of(process: int, code: int, complaint: bytes, out: Path) -> list[Row]:
     """What another process measured. OtherProcessError says how it ended if it measured nothing."""
     if code < 0:
         raise OtherProcessError(f"process {process}: crashed({signal_name(-code)})")
-    record = json.loads(out.read_text(encoding="utf-8")) if out.exists() else {"measured": {}, "reasons": []}
-    if code or "rows" not in record["measured"]:
-        said = complaint.decode(errors="replace").strip().splitlines()[-1:] or record["reasons"]
-        raise OtherProcessError(f"process {process}: exit code {code}: {'; '.join(said)}")
-    return list(record["measured"]["rows"])
+    measured = json.loads(out.read_text(encoding="utf-8"))["measured"] if out.exists() else {"rows": []}
+    if code or not measured["rows"]:
+        said = complaint.decode(errors="replace").strip().splitlines()[-1:] or ["it measured nothing"]
+        raise OtherProcessError(f"process {process}: exit code {code}: {said[0]}")
+    return list(measured["rows"])
 
 
 def signal_name(number: int) -> str:
@@ -135,33 +134,34 @@ def signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _result(
+def _measured(
     operation: str,
     given: dict[str, Any],
     processes: int,
     run: Run,
     prove: Callable[[], tuple[Reference, Truth | None]] | None = None,
-) -> Result:
-    """Rows of this process and of the others, judged; with ``prove``, against its truth."""
+) -> dict[str, Any]:
+    """Rows of this process and of the others; with ``prove``, held against its truth.
+
+    ``lost`` says of another process how it ended without rows.
+    """
     with _other_processes(operation, given, processes) as others:
         proof, truth = prove() if prove is not None else (None, None)
         if proof is not None and not proof.usable:
-            return proof.unusable()
+            return {"rows": [], "lost": None, "reference": proof.numbers()}
         device = open_device(given["device"])
-        rows = _rows(run, truth, device, given["threads"], given["repeats"], 0)
+        rows, lost = _rows(run, truth, device, given["threads"], given["repeats"], 0), None
         try:
             rows += others()
         except OtherProcessError as error:
-            return Result(Verdict.INCOMPLETE, [str(error)], {"this_process": rows})
-    verdict, reasons, summary = repeats.judge(rows, given["dtype"])
-    evidence = {} if proof is None else {"reference": proof.evidence}
-    return Result(verdict, reasons, {"summary": summary, "rows": rows, **evidence})
+            lost = str(error)
+    return {"rows": rows, "lost": lost, "reference": None if proof is None else proof.numbers()}
 
 
 def sgemm(
     *, size: str = "1024", form: str = "A@B", library: str = "torch", dtype: str = "fp32",
     threads: str = "1,2,4,8,all", repeats: int = 40, processes: int = 2, device: str = "cpu", seed: int = 0,
-) -> Result:  # fmt: skip
+) -> dict[str, Any]:  # fmt: skip
     """The matrix product of one library, each call also held against a proven float64 product."""
     given = {name: value for name, value in locals().items() if name != "processes"}
     kind, where = precision(dtype), open_device(device)
@@ -177,13 +177,13 @@ def sgemm(
         reference = proof.tensors["C"]
         return proof, Truth(reference, metrics.sum_bound(reference, magnitude, shape.k, kind))
 
-    return _result("sgemm", given, processes, product(operands, form, kind, library, where), prove)
+    return _measured("sgemm", given, processes, product(operands, form, kind, library, where), prove)
 
 
 def convolution(
     *, batch: int = 256, channels: int = 128, board: int = 7, dtype: str = "fp32", onednn: bool = True,
     threads: str = "1,2,4,8,all", repeats: int = 20, processes: int = 2, device: str = "cpu", seed: int = 0,
-) -> Result:  # fmt: skip
+) -> dict[str, Any]:  # fmt: skip
     """Document 003's convolution over (256, 128, 7, 7), each call held against a proven float64 one."""
     given = {name: value for name, value in locals().items() if name != "processes"}
     kind, where = precision(dtype), open_device(device)
@@ -204,24 +204,24 @@ def convolution(
         with devices.onednn(onednn), torch.no_grad():
             return convolutions.through_torch(*tensors)
 
-    return _result("convolution", given, processes, run, prove)
+    return _measured("convolution", given, processes, run, prove)
 
 
 def linear(
     *, batch: int = 256, inputs: int = 1568, outputs: int = 128, dtype: str = "fp32",
     threads: str = "1,2,4,8,all", repeats: int = 20, processes: int = 2, device: str = "cpu", seed: int = 0,
-) -> Result:  # fmt: skip
+) -> dict[str, Any]:  # fmt: skip
     """A linear layer of the board network's value head."""
     given = {name: value for name, value in locals().items() if name != "processes"}
     shapes: list[tuple[int, ...]] = [(batch, inputs), (outputs, inputs), (outputs,)]
     data, weight, bias = _normals(device, dtype, shapes, seed)
-    return _result("linear", given, processes, lambda: functional.linear(data, weight, bias))
+    return _measured("linear", given, processes, lambda: functional.linear(data, weight, bias))
 
 
 def group_norm(
     *, batch: int = 256, channels: int = 128, board: int = 7, groups: int = 8, dtype: str = "fp32",
     threads: str = "1,2,4,8,all", repeats: int = 20, processes: int = 2, device: str = "cpu", seed: int = 0,
-) -> Result:  # fmt: skip
+) -> dict[str, Any]:  # fmt: skip
     """Group normalisation of the board network."""
     if channels % groups:
         raise MachineCheckError(f"channels: found {channels}, expected a multiple of the {groups} groups")
@@ -232,7 +232,7 @@ def group_norm(
     def run() -> torch.Tensor:
         return functional.group_norm(data, groups, weight, bias)
 
-    return _result("group-norm", given, processes, run)
+    return _measured("group-norm", given, processes, run)
 
 
 def _normals(device: str, dtype: str, shapes: list[tuple[int, ...]], seed: int) -> list[torch.Tensor]:
@@ -247,7 +247,7 @@ def network(
     *, channels: int = 128, batch: int = 256, passes: str = "forward", onednn: bool = True,
     dtype: str = "fp32", threads: str = "1,2,4,8,all", repeats: int = 20, processes: int = 2,
     device: str = "cpu", seed: int = 0,
-) -> Result:  # fmt: skip
+) -> dict[str, Any]:  # fmt: skip
     """The whole board network: logits and value (``forward``), or all gradients too (``backward``)."""
     if passes not in ("forward", "backward"):
         raise MachineCheckError(f"passes: found {passes!r}, expected forward or backward")
@@ -267,4 +267,4 @@ def network(
                 parts += [gradient.flatten() for _, gradient in nets.gradients(model)]
         return torch.cat(parts)
 
-    return _result("network", given, processes, run)
+    return _measured("network", given, processes, run)

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+import math
 import resource
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import psutil
 import torch
 
-from machinecheck import metrics, rates
+from machinecheck import metrics
 from machinecheck import network as nets
 from machinecheck.cells.board_network import autocast
 from machinecheck.devices import Device, fetch, open_device
 from machinecheck.errors import MachineCheckError
 from machinecheck.faults import Planter, planted
 from machinecheck.precision import Precision, precision, prepare
+from machinecheck.probe import amd
 from machinecheck.products import parse_shape
-from machinecheck.rates import Block
 from machinecheck.reference import exact_dot
-from machinecheck.telemetry import Sampler, lowest_between
-from machinecheck.timing import Run, calls_per_block, time_at_least, time_block, timed_by
-from machinecheck.verdict import Result, Verdict
+from machinecheck.telemetry import Sampler, lowest_between, sysfs_folder
+from machinecheck.timing import Block, Run, calls_per_block, time_at_least, time_block, timed_by
 from tachograph.instrument import StageTimer
 
 MEBIBYTE = 2**20
@@ -31,7 +32,7 @@ COLD_BYTES = {"cpu": 64 * MEBIBYTE, "cuda": 256 * MEBIBYTE}  # more than the las
 MOST_SETS = 64
 CHECKED_ELEMENTS = 16
 CLOCK_INTERVAL = 0.05  # seconds between clock readings: one or more in every block
-TERA = 1e12
+SUBWINDOWS = 8
 
 
 def _sets(m: int, k: int, n: int, kind: Precision, device: Device) -> list[tuple[torch.Tensor, ...]]:
@@ -63,16 +64,20 @@ def _looked_at(chosen: tuple[torch.Tensor, ...], kind: Precision, planter: Plant
     exact = np.array([exact_dot(left[i], right[j]) for i, j in zip(rows, columns, strict=True)])
     magnitude = np.array([np.abs(left[i]) @ np.abs(right[j]) for i, j in zip(rows, columns, strict=True)])
     bound = metrics.sum_bound(exact, magnitude, terms, kind)
-    found = metrics.compare(output[rows, columns], exact, bound)
-    return found | {"nonfinite_elements_of_all": metrics.nonfinite(output)}
+    return {
+        "comparisons": {"some elements of the product": metrics.compare(output[rows, columns], exact, bound)},
+        "nonfinite_elements": metrics.nonfinite(output),
+    }
 
 
 def matmul(
-    *, size: str = "1024", dtype: str = "fp32", min_block: float = rates.MIN_BLOCK_SECONDS,
+    *, size: str = "1024", dtype: str = "fp32", min_block: float = 0.05,
     bursts: int = 4, blocks: int = 4, idle: float = 0.2, lead: float = 1.0, window: float = 2.0,
     device: str = "cpu",
-) -> Result:  # fmt: skip
-    """TFLOP/s of C = A Bᵀ: bursts that start from idle, then a window after a lead-in, in eight parts.
+) -> dict[str, Any]:  # fmt: skip
+    """Blocks of C = A Bᵀ: in bursts that start from idle, then in a window after a lead-in, in eight parts.
+
+    The rules are mamf-finder v4's (stas00/ml-engineering): random inputs, a cold cache, one synchronisation per block.
 
     ``min_block``, ``idle``, ``lead`` and ``window`` are seconds.
     """
@@ -82,7 +87,6 @@ def matmul(
     fault = planted()
     sets = _sets(shape.m, shape.k, shape.n, kind, where)
     timed, runs = timed_by(where, [_multiply(chosen) for chosen in sets], fault)
-    work = rates.matmul_flop(shape.m, shape.k, shape.n) / TERA
     calls = calls_per_block(runs, timed, min_block)
     with Sampler(where.torch_device, CLOCK_INTERVAL) as sampler:
         spans: list[tuple[float, Block]] = []
@@ -94,8 +98,8 @@ def matmul(
         until = time.monotonic() + lead
         while time.monotonic() < until:
             time_block(runs, calls, timed)
-        part = max(min_block, window / rates.SUBWINDOWS)
-        windows = [time_at_least(runs, calls, timed, part) for _ in range(rates.SUBWINDOWS)]
+        part = max(min_block, window / SUBWINDOWS)
+        windows = [time_at_least(runs, calls, timed, part) for _ in range(SUBWINDOWS)]
         timed.drain()
     clock = "clock_mhz" if not where.is_cpu else "cpu_clock_mhz"
     taken = [
@@ -107,52 +111,40 @@ def matmul(
         )
         for start, block in spans
     ]
-    found = {
-        "burst": rates.burst(taken, work, min_block),
-        "sustained": rates.sustained(windows, work, min_block),
-        "unit": "TFLOP/s",
-        "calls_per_block": calls,
+    return {
+        "flop_per_call": 2.0 * shape.m * shape.k * shape.n,
+        "blocks": {"burst": [asdict(block) for block in taken], "sustained": [asdict(block) for block in windows]},
         "input_sets": len(sets),
-        "output": _looked_at(sets[0], kind, Planter(fault)),
+        **_looked_at(sets[0], kind, Planter(fault)),
     }
-    return _judge_matmul(found, work, min_block)
-
-
-def _judge_matmul(found: dict[str, Any], work: float, min_block: float) -> Result:
-    failures, warnings = list(found["output"].pop("reasons")), []
-    if found["output"]["nonfinite_elements_of_all"]:
-        failures.append(f"{found['output']['nonfinite_elements_of_all']} elements of the product are not finite")
-    for name in ("burst", "sustained"):
-        rate = found[name]["rate"]
-        if rate is None:
-            failures.append(f"{name}: {found[name]['status']}")
-            continue
-        reason = rates.implausible(rate, work, min_block, min_block)
-        if reason is not None:
-            found[name] |= {"rate": None, "status": f"rejected: {reason}"}
-            failures.append(f"{name}: {reason}")
-    if found["sustained"]["steady"] is False:
-        warnings.append("the sustained window was not steady")
-    found["output"] = {name: value for name, value in found["output"].items() if name != "verdict"}
-    verdict = Verdict.FAIL if failures else Verdict.WARN if warnings else Verdict.PASS
-    return Result(verdict, failures + warnings, found)
 
 
 def memory_used(device: Device) -> dict[str, Any]:
-    """Peak bytes of this process on the device and the share of what the device offers."""
+    """Peak bytes that this process used on the device, of how many, and which memory those are."""
     if device.is_cpu:
         used, total = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, psutil.virtual_memory().total
-    else:
-        used = torch.cuda.max_memory_allocated(device.torch_device)
-        total = torch.cuda.get_device_properties(device.torch_device).total_memory
-    return {"peak_bytes": used, "total_bytes": total, "share": used / total}
+        return {"peak_bytes": used, "total_bytes": total, "of": "main memory"}
+    used = torch.cuda.max_memory_allocated(device.torch_device)
+    properties = torch.cuda.get_device_properties(device.torch_device)
+    return {"peak_bytes": used, **device_memory(properties, bool(torch.version.hip))}
+
+
+def device_memory(properties: Any, hip: bool, sys_root: Path = Path("/sys")) -> dict[str, Any]:
+    """Bytes of the device. Of an APU: the pool shared with the processor, never the carve-out that some tools show."""
+    if hip:
+        folder = sysfs_folder(properties, sys_root)
+        if isinstance(folder, Path):
+            held = amd.memory(folder, properties.gcnArchName.partition(":")[0])
+            if held["integrated"] is True and isinstance(held["usable_pool_bytes"], int):
+                return {"total_bytes": held["usable_pool_bytes"], "of": "the pool shared with the processor"}
+    return {"total_bytes": properties.total_memory, "of": "the device's own memory"}
 
 
 def training(
     *, channels: int = 64, batch: int = 256, dtype: str = "fp32", seconds: float = 1.0, blocks: int = 3,
     stage_steps: int = 3, device: str = "cpu", seed: int = 0,
-) -> Result:  # fmt: skip
-    """Samples per second of forward, backward and Adam step; best of ``blocks`` blocks, so a lower bound.
+) -> dict[str, Any]:  # fmt: skip
+    """Blocks of forward, backward and Adam step, each of at least ``seconds``.
 
     fp16 and bf16 mean mixed precision. The stages (forward, backward, optimiser) are timed apart, with a
     synchronisation at each end, and so add up to more than a step without them.
@@ -193,20 +185,13 @@ def training(
     timed.drain()
     for _ in range(stage_steps):
         staged_step()
-    last = fetch(planter.output(losses[-1]))
+    last = fetch(planter.output(losses[-1])).item()
     stages = {row["name"]: row["seconds"] / stage_steps for row in timer.stages()}
-    found = {
-        "samples_per_second": rates.best(taken, batch, seconds),
-        "unit": "samples/s",
+    return {
+        "samples_per_call": batch,
+        "blocks": {"best": [asdict(block) for block in taken]},
         "parameters": nets.parameter_count(model),
         "stage_seconds_per_step": stages,
-        "forward_samples_per_second": batch / stages["forward"],
-        "backward_samples_per_second": batch / stages["backward"],
+        "last_loss": last if math.isfinite(last) else None,
         "memory": memory_used(where),
     }
-    reasons = []
-    if found["samples_per_second"]["rate"] is None:
-        reasons.append(found["samples_per_second"]["status"])
-    if metrics.nonfinite(last):
-        reasons.append("the loss is not finite")
-    return Result(Verdict.FAIL if reasons else Verdict.PASS, reasons, found)

@@ -111,6 +111,14 @@ def pool(carve_out: int | Unknown, shared: int | Unknown, integrated: bool | Unk
     return {"memory_bytes": carve_out, "shared_pool_bytes": shared, "usable_pool_bytes": carve_out}
 
 
+def memory(device: Path, isa: str | Unknown) -> dict[str, Any]:
+    """:func:`pool` of the device with this sysfs folder, and whether it is ``integrated``."""
+    video = read.integer(device / "mem_info_vram_total")
+    shared = read.integer(device / "mem_info_gtt_total")
+    integrated = _integrated(isa, video, shared)
+    return {"integrated": integrated, **pool(video, shared, integrated)}
+
+
 def _integrated(isa: str | Unknown, video: int | Unknown, shared: int | Unknown) -> bool | Unknown:
     if isinstance(isa, str):
         return isa in INTEGRATED
@@ -134,9 +142,8 @@ def devices(sys_root: Path) -> list[dict[str, Any]]:
         if node.get("gfx_target_version"):
             isa = instruction_set(node["gfx_target_version"])
             units = node["simd_count"] // max(node.get("simd_per_cu", 2), 1)
-        video = read.integer(device / "mem_info_vram_total")
-        shared = read.integer(device / "mem_info_gtt_total")
-        integrated = _integrated(isa, video, shared)
+        held = memory(device, isa)
+        integrated = held.pop("integrated")
         now = sensors(device)
         power = now["power_watts"]
         if isinstance(power, Unknown):
@@ -151,7 +158,7 @@ def devices(sys_root: Path) -> list[dict[str, Any]]:
                 "instruction_set": isa,
                 "compute_units": units,
                 "integrated": integrated,
-                "memory": pool(video, shared, integrated),
+                "memory": held,
                 "vbios": read.text(device / "vbios_version"),
                 "driver": read.text(sys_root / "module/amdgpu/version"),
                 "clock_mhz": now["clock_mhz"],
@@ -170,9 +177,3 @@ def compute_processes(sys_root: Path, proc: Path) -> list[dict[str, Any]] | Unkn
         return Unknown(f"{folder}: not there")
     pids = sorted(int(entry.name) for entry in folder.iterdir() if entry.name.isdigit())
     return [{"pid": pid, "name": read.text(proc / str(pid) / "comm")} for pid in pids]
-
-
-def share_of_pool(used_bytes: int, memory: dict[str, Any]) -> float | Unknown:
-    """Fraction of the memory that programs can get, 0..1."""
-    usable = memory["usable_pool_bytes"]
-    return usable if isinstance(usable, Unknown) else used_bytes / usable

@@ -42,13 +42,16 @@ def _cpuinfo(proc: Path) -> dict[str, str]:
     return {name.strip(): value.strip() for name, value in pairs}
 
 
-def _cpu_limit(sys_root: Path) -> float | Unknown | None:
-    """Processors allowed by the control group; ``None`` where it sets no limit."""
+NO_LIMIT = Unknown("no limit is set")
+
+
+def _cpu_limit(sys_root: Path) -> float | Unknown:
+    """Processors allowed by the control group."""
     found = read.text(sys_root / "fs/cgroup/cpu.max")
     if isinstance(found, Unknown):
         return found
     quota, _, period = found.partition(" ")
-    return None if quota == "max" else float(quota) / float(period or 100_000)
+    return NO_LIMIT if quota == "max" else float(quota) / float(period or 100_000)
 
 
 def _lscpu() -> Any:
@@ -97,7 +100,7 @@ def memory(proc: Path, sys_root: Path) -> dict[str, Any]:
                 total = int(line.split()[1]) * 1024
     limit = read.text(sys_root / "fs/cgroup/memory.max")
     if isinstance(limit, str):
-        return {"total_bytes": total, "control_group_limit_bytes": None if limit == "max" else int(limit)}
+        return {"total_bytes": total, "control_group_limit_bytes": NO_LIMIT if limit == "max" else int(limit)}
     return {"total_bytes": total, "control_group_limit_bytes": limit}
 
 

@@ -42,6 +42,9 @@ def torch_facts() -> dict[str, Any] | Unknown:
     if isinstance(printed, Unknown):
         return printed
     facts = dict(json.loads(printed))
+    for runtime in ("cuda", "hip", "cudnn"):
+        if facts.get(runtime) is None:
+            facts[runtime] = Unknown(f"this torch was built without {runtime}, or sees no device for it")
     facts["devices"] = []
     if facts["device_count"]:
         touched = _torch_program("--devices")
@@ -78,7 +81,7 @@ def stable_facts(facts: dict[str, Any]) -> dict[str, Any]:
         ],
         "kernel": facts["system"]["kernel"],
         "python": facts["interpreter"]["version"],
-        "torch": [software.get(key) for key in ("version", "cuda", "hip", "numpy")],
+        "torch": [_known(software.get(key)) for key in ("version", "cuda", "hip", "numpy")],
         "blas": sorted(
             f"{pool['internal_api']} {pool['version']} {pool.get('architecture', '')}".strip()
             for pool in software.get("thread_pools", [])

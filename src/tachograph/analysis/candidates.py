@@ -37,7 +37,9 @@ def _read(sealed: SealedStudy, planned: PlannedRun) -> Judged[Measured | str]:
     """What was measured, or in words why nothing could be; a reason instead where no verdict can be given."""
     run = sealed.runs.get(planned.key)
     if run is None:
-        return Judged(None, f"no attempt of {planned.key} counts")
+        settled = sealed.state.settled(planned)
+        failed = f": {settled.reason}" if settled else ""
+        return Judged(None, f"no attempt of {planned.key} counts{failed}")
     return judged("it", lambda: read_turns(sealed, run) if planned.in_turn else read_trial(sealed, run))
 
 

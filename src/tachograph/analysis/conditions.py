@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachograph.analysis.deviations import FOREIGN_CPUS
+from tachograph.analysis.factors import headline_factor
 from tachograph.analysis.rates import ITERATION, RETAINED
 from tachograph.analysis.sealed import SealedRun, SealedStudy
 from tachograph.evidence.cost import OneOff, break_even, one_off
 from tachograph.evidence.drift import drift_model
-from tachograph.evidence.placebo import judge_placebo
+from tachograph.evidence.placebo import judge_placebo, placebo_cap
 from tachograph.evidence.randomness import generator
 from tachograph.evidence.throughput import ThroughputError, retained
 from tachograph.evidence.warmup import Steadiness, assess_study
@@ -110,8 +111,10 @@ def placebo(sealed: SealedStudy, runs: list[Row], factors: list[Row]) -> dict[st
     rates = [run["rates"]["stage"][RETAINED]["value"] for run in (first, second)]
     if not all(rates):
         return {"registered": True, "factor": None, "reason": "a run of the pair gives no rate"}
-    claimed = next((one["factor"] for one in factors if one["headline"]), None)
-    found = judge_placebo(rates[:1], rates[1:], claimed)
+    found = judge_placebo(rates[:1], rates[1:])
+    rule = sealed.study.decision
+    least = None if rule is None else rule.minimum_effect
+    caps = {arm: placebo_cap(found.factor.factor, headline_factor(factors, arm), least) for arm in sealed.other_arms}
     return {
         "registered": True,
         "label": f"{sealed.trainer.history.stage.name} throughput",
@@ -122,7 +125,7 @@ def placebo(sealed: SealedStudy, runs: list[Row], factors: list[Row]) -> dict[st
         "values": rates[::-1],
         "factor": found.factor.factor,
         "largest": found.largest,
-        "cap": found.cap,
+        "caps": [{"arm": arm, "sentence": sentence} for arm, sentence in caps.items() if sentence],
     }
 
 
@@ -201,8 +204,8 @@ def reservations(analysis: dict[str, Any]) -> list[Row]:
             say(one["sentence"], one["arm"])
     if analysis["clocks"]["throttled"]:
         say(f"the clock stayed below 95 % of its largest during {', '.join(analysis['clocks']['throttled'])}")
-    if analysis["placebo"].get("cap"):
-        say(analysis["placebo"]["cap"])
+    for one in analysis["placebo"].get("caps", []):
+        say(one["sentence"], one["arm"])
     for one in analysis["drift"]:
         if one.get("flagged"):
             say(f"drift of {one['total']:+.1%} over the session ({one['arm']})", one["arm"])

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields
 from typing import Any
 
+from tachograph.analysis.factors import headline_factor
 from tachograph.analysis.sealed import SealedStudy
 from tachograph.evidence.decision import DecisionJudgement, SpeedJudgement, decide, speed_verdict
 from tachograph.evidence.interval import Factor
@@ -59,9 +59,8 @@ def _arm(rule: DecisionRule, analysis: dict[str, Any], arm: str) -> dict[str, An
 
 def _speed(rule: DecisionRule, analysis: dict[str, Any], arm: str, parity: ParityVerdict) -> SpeedJudgement:
     one = next(one for one in analysis["factors"] if one["headline"] and one["numerator"] == arm)
-    factor: Judged[Factor] = Judged(None, one.get("reason"))
-    if one["factor"] is not None:
-        factor = Judged(Factor(**{field.name: one[field.name] for field in fields(Factor)}), None)
+    found = headline_factor(analysis["factors"], arm)
+    factor: Judged[Factor] = Judged(found, None if found else one.get("reason"))
     caps = [one["sentence"] for one in analysis["reservations"] if one["arm"] in (None, arm)]
     steady, ceiling = analysis["steadiness"]["headline"], math.inf if rule.ceiling is None else rule.ceiling
     return speed_verdict(factor, rule.minimum_effect, caps, steady, ceiling, parity)
@@ -86,15 +85,16 @@ def _decide(
     curve: Judged[CurveVerdict],
     parity: Judged[ParityVerdict],
 ) -> DecisionJudgement:
-    found = decide(
+    incomplete = None
+    if counts["counted"] < counts["planned"]:
+        incomplete = f"only {counts['counted']} of {counts['planned']} planned runs count"
+    return decide(
         speed.result.verdict if speed.result else SpeedVerdict.NO_VERDICT,
         curve.result or CurveVerdict.NO_VERDICT,
         parity.result or ParityVerdict.NO_VERDICT,
         SESSIONS_IN_A_RECORD,
         rule.sessions,
         rule.allow_detectable_difference,
+        speed.result.sentence if speed.result else None,
+        incomplete,
     )
-    if found.decision is Decision.ADOPT and counts["counted"] < counts["planned"]:
-        sentence = f"only {counts['counted']} of {counts['planned']} planned runs count"
-        return DecisionJudgement(Decision.HOLD, sentence)
-    return found

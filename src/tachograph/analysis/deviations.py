@@ -22,6 +22,7 @@ def deviations(
     found = [
         *_amendments(sealed),
         *_attempts(sealed),
+        *_judged_anew(sealed),
         *_order(order),
         *_findings(runs),
         *_said(runs),
@@ -79,6 +80,7 @@ def _attempts(sealed: Sealed) -> Iterator[dict[str, Any]]:
                 yield _entry(
                     "discarded",
                     f"{name} was discarded at {one.discarded['at']}: {one.discarded['reason']}"
+                    + ("" if one.validity == "valid" else f"; it was invalid: {one.reason}")
                     + told.get(one.discarded["in_record"], ""),
                     run=key,
                     when=AFTER if one.discarded["known"] else BEFORE,
@@ -95,6 +97,30 @@ def _attempts(sealed: Sealed) -> Iterator[dict[str, Any]]:
                 yield _entry("unfinished", f"{name} has no end in the ledger", run=key, effect="it does not count")
             elif one.validity != "valid":
                 yield _entry(one.status, f"{name}: {one.reason}", run=key, effect="it gives no number anywhere")
+
+
+def _judged_anew(sealed: Sealed) -> Iterator[dict[str, Any]]:
+    """Attempts that an amendment of the trainer file made valid or invalid, and failed ones that were left at that."""
+    for event in sealed.state.events:
+        if event["event"] == "judged" and "settled" in event:
+            yield _entry(
+                "settled",
+                f"the failure of attempt {event['attempt']} was taken as the result at {event['at']}: "
+                f"{event['settled']} ({event['reason']})",
+                run=event["run"],
+                effect="the run is invalid and gives no number anywhere",
+            )
+        elif event["event"] == "judged":
+            before = event["before"]
+            was = before["validity"] + (f" ({before['reason']})" if before["reason"] else "")
+            now = event["validity"] + (f" ({event['reason']})" if event["reason"] else "")
+            yield _entry(
+                "judged again",
+                f"attempt {event['attempt']} was {was}, is {now} by the amended trainer file, judged at {event['at']}",
+                run=event["run"],
+                when=AFTER,
+                effect="its files are the same; whether it counts has changed",
+            )
 
 
 def _order(order: dict[str, Any]) -> Iterator[dict[str, Any]]:

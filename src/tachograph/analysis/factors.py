@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 from tachograph.analysis.rates import ITERATION, RETAINED, SENSITIVITY, WHOLE, WINDOW
 from tachograph.analysis.refusal import comparison_refused
 from tachograph.analysis.sealed import SealedStudy
-from tachograph.evidence.interval import IntervalError, RunRate, factor_of_runs
+from tachograph.evidence.interval import Factor, IntervalError, RunRate, factor_of_runs
 from tachograph.study.reach import alpha_of
 
 HEADLINE = ("stage", RETAINED)
@@ -27,6 +27,14 @@ def factors(sealed: SealedStudy, runs: list[dict[str, Any]]) -> list[dict[str, A
         phases = [phase.name for phase in sealed.trainer.history.phases if phase.name != stage]
         found += [_phase_factor(sealed, runs, arm, phase) for phase in phases]
     return found
+
+
+def headline_factor(factors: list[dict[str, Any]], arm: str) -> Factor | None:
+    """The headline factor of ``arm`` among the entries of :func:`factors`, None where it has none."""
+    one = next((one for one in factors if one["headline"] and one["numerator"] == arm), None)
+    if one is None or one["factor"] is None:
+        return None
+    return Factor(**{field.name: one[field.name] for field in fields(Factor)})
 
 
 def _quantities(sealed: SealedStudy) -> list[tuple[str, str, str]]:

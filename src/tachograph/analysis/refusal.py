@@ -16,9 +16,10 @@ from tachograph.models.machine import Quiet
 
 def machine_checks(sealed: SealedStudy) -> list[dict[str, Any]]:
     """One check per cell that the study asks of the machine; none where it asks nothing."""
-    if sealed.study.machine is None:
+    asked = sealed.study.machine
+    if asked is None:
         return []
-    return checks_of(measured_cells(sealed, preflight_cells(sealed.study.machine), Quiet(), {}))
+    return checks_of(measured_cells(sealed, preflight_cells(asked), asked.bounds, Quiet(), {}))
 
 
 def comparison_refused(sealed: SealedStudy) -> str | None:

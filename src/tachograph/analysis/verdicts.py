@@ -23,6 +23,7 @@ from tachograph.evidence.curves import (
 from tachograph.evidence.decision import Prediction, curve_verdict, judge_prediction
 from tachograph.evidence.difference import Difference, difference_test
 from tachograph.evidence.equivalence import Equivalence, equivalence_test
+from tachograph.evidence.gates import OF_THE_OUTPUT
 from tachograph.evidence.interval import rate_interval
 from tachograph.evidence.judging import Judged, judged
 from tachograph.evidence.randomness import generator
@@ -109,13 +110,14 @@ def repeat_noise(sealed: SealedStudy, metrics: list[str]) -> dict[str, Any]:
 def failed_gate(sealed: SealedStudy, arm: str) -> str | None:
     """Which run of ``arm`` went to its end and then failed a gate, such as rows that are not finite; None if none did.
 
-    A run that was killed or that the trainer itself gave up says nothing about what the arm computes.
+    A run that was killed or that the trainer itself gave up says nothing about what the arm computes, nor does a step
+    of a clock or the state of a cache.
     """
     for run in sealed.planned:
-        if run.role == "run" and run.arm == arm and sealed.state.run_status(run) == "invalid":
-            last = sealed.state.latest(run.key)
-            if last is not None and last.status == "finished":
-                return f"{run.key} did not pass its gates: {last.reason}"
+        if run.role == "run" and run.arm == arm:
+            settled = sealed.state.settled(run)
+            if settled is not None and settled.gate in OF_THE_OUTPUT:
+                return f"{run.key} did not pass its gates: {settled.reason}"
     return None
 
 

@@ -28,16 +28,22 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(arguments: argparse.Namespace) -> int:
     folder = study_folder(arguments.study)
-    registration = read_registration(folder)
-    if registration is None:
-        raise TachographError(f"{folder.path}: study {arguments.study} was never executed here")
+    everything = planned_runs(folder)
     if not arguments.reason.strip():
         raise TachographError("--reason: found nothing, expected why the run does not count")
-    planned = find_planned(current_study(registration)[2], arguments.role, arguments.arm, arguments.seed)
+    planned = find_planned(everything, arguments.role, arguments.arm, arguments.seed)
     with exclusive_session(folder):
         discard(folder, planned, arguments.reason)
     print(f"{planned.key} of {arguments.study} is discarded; its attempts are kept. Next: snakemake")
     return 0
+
+
+def planned_runs(folder: StudyFolder) -> list[PlannedRun]:
+    """The registered runs of a study. Raises TachographError if it was never executed here."""
+    registration = read_registration(folder)
+    if registration is None:
+        raise TachographError(f"{folder.path}: study {folder.path.name} was never executed here")
+    return current_study(registration)[2]
 
 
 def find_planned(planned: list[PlannedRun], role: str, arm: str, seed: int) -> PlannedRun:
@@ -52,12 +58,12 @@ def find_planned(planned: list[PlannedRun], role: str, arm: str, seed: int) -> P
 def discard(folder: StudyFolder, planned: PlannedRun, reason: str) -> None:
     """Put the discard on the ledger, withdraw the target and set the standing record aside.
 
-    Raises TachographError if no attempt of the run counts.
+    Raises TachographError if no attempt of the run counts or stands as invalid.
     """
-    counted = read_state(folder).counted(planned)
-    if counted is None:
-        raise TachographError(f"{planned.key}: no attempt counts, so there is nothing to discard")
-    discard_attempt(folder, planned.key, counted.number, reason)
+    settled = read_state(folder).settled(planned)
+    if settled is None:
+        raise TachographError(f"{planned.key}: no attempt has a result, so there is nothing to discard")
+    discard_attempt(folder, planned.key, settled.number, reason)
     for name in (planned.target, planned.run_file):
         (folder.path / name).unlink(missing_ok=True)
     write_status(folder)

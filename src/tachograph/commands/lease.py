@@ -15,7 +15,8 @@ from tachograph.lease.acquire import acquire
 from tachograph.lease.holders import UNSEEN, find_holders, is_locked
 from tachograph.lease.lockfile import DEFAULT_PARENT, check_regular, default_lease_folder, lock_path
 from tachograph.lease.processes import printable
-from tachograph.scripting import CONFIGURATION_FILE, configuration
+from tachograph.scripting import configuration
+from tachograph.study.loading import CONFIGURATION_FILE
 
 MAX_WAIT_SECONDS = 3600.0
 MAX_HOLD_SECONDS = 1800.0

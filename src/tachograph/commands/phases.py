@@ -30,7 +30,7 @@ def add_parser(subparsers: Any) -> None:
         "--evaluation-every", type=_numbers, default=[], metavar="N,N,…", help="intervals to spread over"
     )
     parser.add_argument("--evaluation-games", type=_numbers, default=[], metavar="N,N,…",
-                        help="numbers of games, the first one as this history has it")  # fmt: skip
+                        help="sizes of an evaluation, the first one as this history has it")  # fmt: skip
     parser.set_defaults(function=run)
 
 

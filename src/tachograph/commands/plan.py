@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tabulate import tabulate
 
 from tachograph.evidence.order import mean_positions
+from tachograph.files import canonical_json, parse_json, read_json
 from tachograph.models import Candidate, Study
 from tachograph.scripting import configuration
+from tachograph.study.layout import StudyFolder
 from tachograph.study.opening import OpenedStudy, open_study
 from tachograph.study.planning import PlannedRun
 from tachograph.study.reach import reach
+from tachograph.study.session import obstacle
 from tachograph.study.state import StudyState, read_state
 
 
@@ -25,8 +29,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(arguments: argparse.Namespace) -> int:
-    one = open_study(arguments.study, configuration(), Path.cwd())
+    settings = configuration()
+    one = open_study(arguments.study, settings, Path.cwd())
     print(plan_page(one, read_state(one.folder)))
+    why = obstacle(one, settings)
+    if why:
+        print(f"This machine could not execute it now: {why}.")
     return 0
 
 
@@ -36,12 +44,12 @@ def plan_page(one: OpenedStudy, state: StudyState) -> str:
     held, limits = 0.0, 0.0
     for run in one.planned:
         took = last_hold(run, state)
-        if state.counted(run) is None:
+        if state.settled(run) is None:
             held += took or 0.0
             limits += 0.0 if took is not None else run.max_hold_seconds
         time = f"{took:.0f} s (last time)" if took is not None else f"at most {run.max_hold_seconds:.0f} s"
         block = "" if run.block is None else str(run.block + 1)
-        rows.append([run.position + 1, run.key, block, state.run_status(run), time])
+        rows.append([run.position + 1, run.key, block, run_state(run, state, one.folder), time])
     lines = [
         f"# {one.study.title}",
         "",
@@ -59,6 +67,25 @@ def plan_page(one: OpenedStudy, state: StudyState) -> str:
     ]
     lines += [f"    {line}" for line in _commands(one.planned)]
     return "\n".join(lines) + "\n"
+
+
+DETERMINING = (
+    "code", "command", "environment", "clear_environment", "amount", "seed", "threads", "device_kind", "trial",
+)  # fmt: skip
+
+
+def run_state(run: PlannedRun, state: StudyState, folder: StudyFolder) -> str:
+    """The state of a run; of one that counted as it was planned before, what has changed since."""
+    status = state.run_status(run)
+    earlier = next((one for one in reversed(state.attempts.get(run.key, [])) if one.counts), None)
+    if status != "missing" or earlier is None:
+        return status
+    before = folder.path / replace(run, identity=earlier.identity).plan_file
+    if not before.exists():
+        return "to be made again: planned otherwise before"
+    old, new = read_json(before), parse_json(canonical_json(run.as_dict()))
+    changed = [name.replace("_", " ") for name in DETERMINING if old.get(name) != new.get(name)]
+    return f"to be made again: changed since it was made: {', '.join(changed) or 'how it is planned'}"
 
 
 def _candidates(study: Study) -> list[str]:

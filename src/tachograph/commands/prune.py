@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from tachograph.errors import TachographError
+from tachograph.lease.processes import printable
 from tachograph.study.opening import study_folder
 from tachograph.study.pruning import in_words, prunable, prune
 from tachograph.study.registration import current_study, read_registration
@@ -33,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     with exclusive_session(folder):
         files = prunable(folder, trainer, planned, read_state(folder), arguments.at_least * MEBIBYTE)
         for one in files:
-            print(f"{one.path}  {in_words(one.bytes)}")
+            print(f"{printable(str(one.path), 1000)}  {in_words(one.bytes)}")
         if not files:
             print(f"{arguments.study}: nothing may go: records, counted attempts and published targets are kept")
             return 0

@@ -1,14 +1,14 @@
-"""``tachograph restore STUDY``: bring published files back from the sealed attempts they were copied from."""
+"""``tachograph restore STUDY``: bring sealed files back from intact copies of them."""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from tachograph.errors import TachographError
-from tachograph.execution.attempt import RUN
-from tachograph.files import publish_copy, read_json
+from tachograph.files import EMPTY_SHA256, publish_copy, write_text
 from tachograph.record.manifest import manifest_findings
-from tachograph.study.integrity import damage, damaged_files
+from tachograph.study.integrity import damage, damaged_files, sealed_now, sound_copy
 from tachograph.study.layout import StudyFolder
 from tachograph.study.opening import study_folder
 from tachograph.study.recordkeeping import set_record_aside
@@ -17,7 +17,7 @@ from tachograph.study.state import StudyState, read_state
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = subparsers.add_parser("restore", help="bring published files back from the sealed attempts")
+    parser = subparsers.add_parser("restore", help="bring sealed files back from intact copies")
     parser.add_argument("study")
     parser.set_defaults(function=run)
 
@@ -41,20 +41,20 @@ def run(arguments: argparse.Namespace) -> int:
 def restore(folder: StudyFolder, state: StudyState) -> list[str]:
     """Mend what can be mended from sealed copies; returns what was done, a sentence each.
 
-    A damaged record is set aside as it is: the next snakemake writes a new one.
+    A copy is any file of the study, its record or an earlier record that has the very bytes which the ledger names.
+    A damaged record is set aside as it is: the next snakemake writes a new one. Raises TachographError.
     """
     done = []
-    registered = state.last("registered", "amended")
-    if (
-        registered
-        and damage(folder.registration, registered["file_sha256"])
-        and not damage(folder.sealed_registration, registered["file_sha256"])
-    ):
-        publish_copy(folder.sealed_registration, folder.registration)
-        done.append(f"{folder.registration}: restored from {folder.sealed_registration}")
-    for key, event in state.published.items():
-        if key not in state.requested:
-            done += _restore_target(folder, state, key, event)
+    for path, sha, _ in sealed_now(folder, state):
+        if not damage(path, sha, whole=True):
+            continue
+        _refuse_linked_folder(folder, path)
+        if sha == EMPTY_SHA256:
+            write_text(path, "")
+            done.append(f"{path}: restored, it is empty")
+        elif source := sound_copy(folder, state, sha):
+            publish_copy(source, path)
+            done.append(f"{path}: restored from {source}")
     written = state.last("record_written", "record_set_aside")
     if written and written["event"] == "record_written":
         wrong = damage(folder.record / "SHA256SUMS", written["manifest_sha256"])
@@ -66,16 +66,8 @@ def restore(folder: StudyFolder, state: StudyState) -> list[str]:
     return done
 
 
-def _restore_target(folder: StudyFolder, state: StudyState, key: str, event: dict[str, dict[str, str]]) -> list[str]:
-    attempt = next(a for a in state.attempts[key] if a.number == event["attempt"])
-    place = folder.path / attempt.folder
-    done = []
-    for name, sha in event["files"].items():
-        if not damage(folder.path / name, sha):
-            continue
-        source = place / (RUN if sha == attempt.files[RUN] else read_json(place / RUN)["result"])
-        if damage(source, sha):
-            continue  # told by damaged_files, with the way on
-        publish_copy(source, folder.path / name)
-        done.append(f"{folder.path / name}: restored from {source}")
-    return done
+def _refuse_linked_folder(folder: StudyFolder, path: Path) -> None:
+    """Raise TachographError if the file would be written behind a symbolic link."""
+    for place in reversed(path.relative_to(folder.path).parents):
+        if (folder.path / place).is_symlink():
+            raise TachographError(f"{folder.path / place}: found a symbolic link among the results, expected a folder")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from tachograph.errors import TachographError
 from tachograph.lease.processes import printable
@@ -26,6 +27,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(arguments: argparse.Namespace) -> int:
     for name in arguments.study or configuration().studies:
         folder = study_folder(name)
+        state = read_state(folder)
+        broken = damaged_files(folder, state)
+        if any(path == folder.sealed_registration for path, _, _ in broken):  # nothing says what is planned
+            _tell_damage(broken)
+            continue
         registration = read_registration(folder)
         if registration is None:
             if arguments.study:
@@ -33,12 +39,16 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"Study `{name}` was never executed here; `tachograph plan {name}` shows what it would do.\n")
             continue
         study, _, planned = current_study(registration)
-        state = as_seen_now(read_state(folder))
+        state = as_seen_now(state)
         print(status_page(study.title, folder, planned, state, _on_terminal))
         print(_disk(folder, state))
-        for path, wrong, way_on in damaged_files(folder, state):
-            print(f"**Damaged**: {path}: {wrong}; the way on: {way_on}\n")
+        _tell_damage(broken)
     return 0
+
+
+def _tell_damage(broken: list[tuple[Path, str, str]]) -> None:
+    for path, wrong, way_on in broken:
+        print(f"**Damaged**: {_on_terminal(str(path))}: {wrong}; the way on: {way_on}\n")
 
 
 def _on_terminal(words: str) -> str:
@@ -52,5 +62,8 @@ def _disk(folder: StudyFolder, state: StudyState) -> str:
     lines = [f"On disk: {parts}."]
     attempts = [attempt for tries in state.attempts.values() for attempt in tries]
     for one in attempts:
-        lines += [f"* {one.folder}/{name}: {in_words(gone.bytes)}, {gone.words}" for name, gone in one.pruned.items()]
+        lines += [
+            f"* {one.folder}/{_on_terminal(name)}: {in_words(gone.bytes)}, {gone.words}"
+            for name, gone in one.pruned.items()
+        ]
     return "\n".join([*lines, ""])

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from tachograph.evidence.findings import Findings, HistoryError, Kind
 from tachograph.evidence.jsonl import Row
+from tachograph.models.sentences import meant
 
+SHOWN_KEYS = 20
 BATCH = 256  # rows of a batch stay in the processor's cache
 _ABSENT = object()
 
@@ -72,6 +74,10 @@ class Column:
             kinds.add(kind)
         return kinds - {Missing.PRESENT}
 
+    def everywhere(self, kind: Missing) -> bool:
+        """Whether every value is missing for this reason."""
+        return all(one == kind for one in self._missing)
+
     def arrays(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
         return np.array(self._values, dtype=np.float64), np.array(self._missing, dtype=np.uint8)
 
@@ -102,7 +108,8 @@ def collect(
     """Read all rows into the ``wanted`` columns. Returns (line number of each row, columns by name).
 
     A schema change is told with the keys that are new in its row; the missing value is never read as 0.
-    Raises :class:`HistoryError` when a row holds a column and its alias with different values.
+    Raises :class:`HistoryError` when a row holds a column and its alias with different values, or when no row at all
+    has a required column: then its name is not the one that the trainer writes.
     """
     columns = [Column(each) for each in wanted]
     lines = array("q")
@@ -122,6 +129,14 @@ def collect(
             if Missing.ABSENT in kinds and column.wanted.required:
                 _tell_schema_change(raw, batch, name, first_keys, len(lines), findings)
         lines.extend(number for number, _ in batch)
+    for column in columns:
+        if lines and column.wanted.required and column.everywhere(Missing.ABSENT):
+            found = ", ".join(sorted(first_keys)[:SHOWN_KEYS]) + (" …" if len(first_keys) > SHOWN_KEYS else "")
+            raise HistoryError(
+                f"{path}: no row has the column {column.wanted.name!r} that the trainer file names; the first row has: "
+                f"{found or 'nothing'}{meant(column.wanted.name, first_keys)}; the way on: correct [history] in the "
+                "trainer file (config/trainers), what was written is then read again"
+            )
     return lines, {column.wanted.name: column for column in columns}
 
 

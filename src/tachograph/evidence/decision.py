@@ -78,6 +78,14 @@ class SpeedJudgement:
     uncapped: SpeedVerdict
     caps: tuple[str, ...]
 
+    @property
+    def sentence(self) -> str:
+        """The verdict in words; a provisional one says what it would be, and what stands against it."""
+        if self.verdict is not SpeedVerdict.PROVISIONAL:
+            return f"the speed is {self.verdict}"
+        more = f" and {len(self.caps) - 1} more" if len(self.caps) > 1 else ""
+        return f"the speed is {self.verdict} ({self.uncapped} but for this: {self.caps[0]}{more})"
+
 
 def speed_verdict(
     factor: Judged[Factor],
@@ -173,27 +181,37 @@ def decide(
     sessions: int = 1,
     sessions_registered: int = 1,
     detectable_difference_allowed: bool = False,
+    speed_told: str | None = None,
+    incomplete: str | None = None,
 ) -> DecisionJudgement:
-    """The registered rule, for every combination of verdicts.
+    """The registered rule, for every combination of verdicts; the sentence names every cause, not the first alone.
 
     ADOPT needs a GAIN in the registered number of sessions, matched curves and parity; NO GAIN, curves that
-    do not match, invalid runs and failed parity REJECT; everything else is HOLD.
+    do not match, invalid runs and failed parity REJECT; everything else is HOLD. ``speed_told`` is the speed in
+    words, its verdict alone unless given; ``incomplete`` says what of the plan is missing, which holds as well.
     """
+    against = []
     if parity is ParityVerdict.FAIL:
-        return DecisionJudgement(Decision.REJECT, "the numerics parity failed")
+        against.append("the numerics parity failed")
     if curve in {CurveVerdict.NOT_MATCHED, CurveVerdict.INVALID}:
-        return DecisionJudgement(Decision.REJECT, f"the curves are {curve}")
+        against.append(f"the curves are {curve}")
     if speed is SpeedVerdict.NO_GAIN:
-        return DecisionJudgement(Decision.REJECT, "the gain is below the registered minimum")
+        against.append("the gain is below the registered minimum")
+    if against:
+        return DecisionJudgement(Decision.REJECT, "; ".join(against))
+    open_yet = []
     if speed is not SpeedVerdict.GAIN:
-        return DecisionJudgement(Decision.HOLD, f"the speed is {speed}")
+        open_yet.append(speed_told or f"the speed is {speed}")
     if curve not in _ACCEPTED and not (curve is CurveVerdict.MATCHED_DIFFERENT and detectable_difference_allowed):
-        return DecisionJudgement(Decision.HOLD, f"the curves are {curve}")
+        open_yet.append(f"the curves are {curve}")
     if parity not in _PARITY_ACCEPTED:
-        return DecisionJudgement(Decision.HOLD, f"the numerics parity is {parity}")
+        open_yet.append(f"the numerics parity is {parity}")
     if sessions < sessions_registered:
-        sentence = f"{sessions} of {sessions_registered} registered sessions have confirmed it"
-        return DecisionJudgement(Decision.HOLD, sentence)
+        open_yet.append(f"{sessions} of {sessions_registered} registered sessions made so far")
+    if incomplete:
+        open_yet.append(incomplete)
+    if open_yet:
+        return DecisionJudgement(Decision.HOLD, "; ".join(open_yet))
     many = "one session" if sessions == 1 else f"{sessions} sessions"
     return DecisionJudgement(Decision.ADOPT, f"faster by the registered minimum, curves {curve}, in {many}")
 

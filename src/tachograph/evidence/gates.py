@@ -12,7 +12,10 @@ from tachograph.evidence.findings import Kind
 from tachograph.evidence.history import History
 from tachograph.evidence.judging import judged
 
+EXIT_STATUS = "exit status"
 MAX_BAD_CLOCK_SHARE = 0.5
+# Gates that speak of what the training computed, and not of how it was measured (statistics.md, 3.2, verdict table).
+OF_THE_OUTPUT = frozenset({"iterations", "finite metrics", "work unit", "work", "zero work"})
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ class Judgement:
 
 def judge(history: History | None, ended: Ended, expected: Expected, unreadable: str = "") -> Judgement:
     """Judge one run. ``history`` None: it could not be read, ``unreadable`` says why."""
-    checks = [_guarded("exit status", lambda: _exit(ended))]
+    checks = [_guarded(EXIT_STATUS, lambda: _exit(ended))]
     if history is None:
         checks.append(Check("history", False, unreadable or "there is no history"))
         return Judgement(tuple(checks))

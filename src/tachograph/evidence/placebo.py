@@ -8,27 +8,39 @@ from math import log
 
 from tachograph.evidence.interval import Factor, paired_log_t
 
+LEAST_EFFECT = 1.05  # the effect of the method's own designs, where no decision rule registers one
+
 
 @dataclass(frozen=True)
 class Placebo:
-    """``factor`` of the repeated reference over the reference; ``largest`` |relative| deviation of a pair.
-
-    ``cap``: the sentence that makes the speed verdict PROVISIONAL, None where the placebo is small enough.
-    """
+    """``factor`` of the repeated reference over the reference; ``largest`` |relative| deviation of a pair."""
 
     factor: Factor
     largest: float
-    cap: str | None
 
 
-def judge_placebo(reference: Sequence[float], repeat: Sequence[float], claimed: float | None) -> Placebo:
-    """Judge pairs of identical runs; ``claimed`` is the speed-up factor of the study, None if it has none.
-
-    A placebo of more than half the claimed effect (in logarithms) caps the verdict.
-    """
+def judge_placebo(reference: Sequence[float], repeat: Sequence[float]) -> Placebo:
+    """The factor of pairs of identical runs. Raises StatisticsError as :func:`paired_log_t` does."""
     factor = paired_log_t(reference, repeat)
-    largest = max(abs(b / a - 1) for a, b in zip(reference, repeat, strict=True))
-    cap = None
-    if claimed is not None and abs(log(factor.factor)) > abs(log(claimed)) / 2:
-        cap = f"identical runs differ by {factor.factor:.3f}x, over half of the claimed {claimed:.3f}x"
-    return Placebo(factor, largest, cap)
+    return Placebo(factor, max(abs(b / a - 1) for a, b in zip(reference, repeat, strict=True)))
+
+
+def placebo_cap(placebo: float, claimed: Factor | None, least: float | None) -> str | None:
+    """Why a ``placebo`` factor forbids to rely on a speed, in a sentence; None where it is small enough.
+
+    It is too large beyond half of the claimed effect, in logarithms (statistics.md, 3.4). A factor that is not there
+    claims no effect, nor does one near 1 whose interval holds 1: then half of the ``least`` effect that is worth having
+    counts, as a host that hides such an effect cannot show that it is absent.
+    """
+    least = least if least is not None and least > 1 else LEAST_EFFECT
+    effect, words = least, "the least effect worth having,"
+    if claimed is not None and (not _holds_one(claimed) or abs(log(claimed.factor)) > log(least)):
+        effect, words = claimed.factor, "the claimed"
+    if abs(log(placebo)) <= abs(log(effect)) / 2:
+        return None
+    return f"identical runs differ by {placebo:.3f}x, over half of {words} {effect:.3f}x"
+
+
+def _holds_one(factor: Factor) -> bool:
+    """Whether the interval of a factor leaves open that there is no effect."""
+    return factor.low is not None and factor.high is not None and factor.low <= 1 <= factor.high

@@ -14,8 +14,9 @@ from typing import Any
 from tachograph import __version__
 from tachograph.execution.cellfile import KEPT, MEASURED, cell_file
 from tachograph.execution.environment import portable, recorded, redacted, run_environment
-from tachograph.execution.judging import Judgement, judge
+from tachograph.execution.judging import Judgement, judge, says_not_finite
 from tachograph.execution.outcome import not_started
+from tachograph.execution.parenthood import plainly
 from tachograph.execution.progress import Progress
 from tachograph.execution.supervise import Outcome, supervise
 from tachograph.execution.turns import BASE, histories, make_turns, turn_folder
@@ -30,6 +31,7 @@ from tachograph.study.gitstate import git_state
 from tachograph.study.layout import StudyFolder
 from tachograph.study.ledger import Ledger
 from tachograph.study.planning import PlannedRun, resolve_command
+from tachograph.study.seal import put_back, seal, stray
 from tachograph.study.state import read_state
 
 LOG = "trainer.log"
@@ -130,14 +132,20 @@ def make_attempt(
     else:
         outcome = start(planned, out, planned.seed, planned.max_hold_seconds)
     sampler.stop()
+    lost = put_back(place)
     reason = _reason(outcome, place / LOG)
     reason = redacted(reason, environment, planned) if reason else None
     if planned.role == "cell":
         words = redacted(_last_line(place / LOG), environment, planned)
         write_json(result, cell_file(planned, outcome, place / MEASURED, words))
-    stray = _stray(place)
-    judgement = Judgement("invalid", stray) if stray else judge(planned, trainer, result, outcome.status, reason)
-    sealed = _seal(place)
+    if planned.trains and says_not_finite(trainer, outcome.status, outcome.exit_code):
+        result.touch()  # a result, even where the trainer gave up before its first row
+    strange = lost or stray(place)
+    if strange:
+        judgement = Judgement("invalid", strange)
+    else:
+        judgement = judge(planned, trainer, result, outcome.status, reason, outcome.exit_code)
+    sealed = seal(place)
     facts = {
         "schema": "run/1",
         "generator": {"name": "tachograph", "version": __version__},
@@ -173,6 +181,7 @@ def make_attempt(
         signal=outcome.signal,
         validity=judgement.validity,
         reason=judgement.reason,
+        gate=judgement.gate,
         files=files,
         hold_seconds=time.monotonic() - lease.since_monotonic,
         wait_seconds=lease.waited_s,
@@ -185,26 +194,8 @@ def make_attempt(
 def _next_number(folder: StudyFolder, key: str) -> int:
     """The number of a new attempt; numbers are never used twice."""
     told = [attempt.number for attempt in read_state(folder).attempts.get(key, [])]
-    there = [int(path.name) for path in (folder.attempts / key).glob("[0-9]*") if path.name.isdigit()]
+    there = [int(path.name) for path in (folder.attempts / key).glob("[0-9]*") if path.name.isdecimal()]
     return max([*told, *there], default=0) + 1
-
-
-def _seal(place: Path) -> dict[str, str]:
-    """SHA-256 of every file of the attempt, by relative path."""
-    return {
-        path.relative_to(place).as_posix(): sha256_file(path)
-        for path in sorted(place.rglob("*"))
-        if path.is_file() and not path.is_symlink()
-    }
-
-
-def _stray(place: Path) -> str | None:
-    """A sentence about what is neither a file nor a folder among the results: a link could point anywhere."""
-    for path in sorted(place.rglob("*")):
-        if path.is_symlink() or not (path.is_file() or path.is_dir()):
-            kind = "a symbolic link" if path.is_symlink() else "a pipe, socket or device"
-            return f"{path}: found {kind} among the results, expected files"
-    return None
 
 
 def _reason(outcome: Outcome, log: Path) -> str | None:
@@ -225,7 +216,7 @@ def _last_line(log: Path) -> str:
             lines = stream.read().decode(errors="replace").split("\n")
     except OSError:
         return "no log"
-    return printable(next((line for line in reversed(lines) if line.strip()), "no output"), 300)
+    return printable(plainly(next((line for line in reversed(lines) if line.strip()), "no output")), 300)
 
 
 def _trainer_git(trainer: Program, root: Path) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from tachograph.models import Program
 from tachograph.models.trainer import PLACEHOLDER, HistoryFile, Trainer
 from tachograph.study.planning import PlannedRun
 
+NOT_FINITE_GATE = "finite metrics"
 CLOCK_SLACK = 0.01  # two clocks of a trainer may be read a moment apart
 SINGLE_FILE_SCHEMAS = {
     "profile": ("profile/1", "component/1", "forward-sweep/1"),
@@ -32,12 +33,16 @@ SINGLE_FILE_SCHEMAS = {
 
 @dataclass(frozen=True)
 class Judgement:
-    """``valid`` with every gate passed, or ``invalid`` with the reason; the ingest report either way."""
+    """``valid`` with every gate passed, or ``invalid`` with the reason; the ingest report either way.
+
+    ``gate`` names the gate that a history which could be read did not pass; None where nothing could be judged.
+    """
 
     validity: str
     reason: str | None
     checks: list[dict[str, Any]] = field(default_factory=list)
     ingest: dict[str, Any] = field(default_factory=dict)
+    gate: str | None = None
 
 
 def history_spec(history: HistoryFile) -> HistorySpec:
@@ -95,11 +100,17 @@ def _pattern_aliases(history: HistoryFile, columns: Iterable[str]) -> dict[str, 
     return found
 
 
-def judge(planned: PlannedRun, trainer: Program, result: Path, status: str, reason: str | None) -> Judgement:
+def judge(
+    planned: PlannedRun, trainer: Program, result: Path, status: str, reason: str | None, exit_code: int | None = 0
+) -> Judgement:
     """Judge one attempt. ``result`` is the file it should have written; ``status`` how its process ended.
 
-    A cell of a machine study counts however it ended, unless somebody stopped it: that it crashes is its result.
+    A cell of a machine study counts however it ended, unless somebody stopped it: that it crashes is its result. So is
+    the exit code by which the trainer file lets a trainer say that its numbers are no longer finite.
     """
+    if planned.trains and says_not_finite(trainer, status, exit_code):
+        assert isinstance(trainer, Trainer)
+        return _gave_up(trainer, result, reason)
     if status == "interrupted" or (status != "finished" and planned.role != "cell"):
         return Judgement("invalid", reason)
     try:
@@ -130,12 +141,29 @@ def _judge_history(planned: PlannedRun, trainer: Trainer, result: Path, metrics:
     )
     judged = judge_history(history, Ended(exit_code=0, cache=_cache(result, trainer.history)), expected)
     ingest = ingest_report(history)
-    checks = [{"name": check.name, "ok": check.ok, "detail": check.detail} for check in judged.checks]
+    checks: list[dict[str, Any]] = [vars(check) for check in judged.checks]
     inside = _stage_inside(history, trainer.history)
     checks.append(inside)
-    if judged.valid and not inside["ok"]:
-        return Judgement("invalid", inside["detail"], checks, ingest)
-    return Judgement("valid" if judged.valid else "invalid", judged.reason, checks, ingest)
+    failed = next((check for check in checks if not check["ok"]), None)
+    if failed is None:
+        return Judgement("valid", None, checks, ingest)
+    return Judgement("invalid", f"{failed['name']}: {failed['detail']}", checks, ingest, failed["name"])
+
+
+def says_not_finite(trainer: Program, status: str, exit_code: int | None) -> bool:
+    """Whether the trainer gave up and said, by the exit code of the trainer file, that a number was not finite."""
+    return isinstance(trainer, Trainer) and status == "failed" and exit_code == trainer.exit_codes.not_finite
+
+
+def _gave_up(trainer: Trainer, result: Path, reason: str | None) -> Judgement:
+    """A trainer that ended itself since its numbers were not finite; its history says how far it came."""
+    detail = reason or "the trainer says that a number is not finite"
+    check = {"name": NOT_FINITE_GATE, "ok": False, "detail": detail}
+    try:
+        ingest = ingest_report(read_history(result, history_spec(trainer.history)))
+    except TachographError as error:
+        ingest = {"unreadable": str(error)}
+    return Judgement("invalid", f"{NOT_FINITE_GATE}: {detail}", [check], ingest, NOT_FINITE_GATE)
 
 
 def _cache(result: Path, described: HistoryFile) -> str | None:
@@ -189,5 +217,5 @@ def _judge_turns(planned: PlannedRun, trainer: Trainer, result: Path) -> Judgeme
         judged = _judge_history(planned, trainer, path, metrics)
         checks.append({"name": name, "ok": judged.validity == "valid", "detail": judged.reason or "all gates passed"})
         if judged.validity != "valid":
-            return Judgement("invalid", f"{name}: {judged.reason}", checks)
+            return Judgement("invalid", f"{name}: {judged.reason}", checks, gate=judged.gate)
     return Judgement("valid", None, checks)

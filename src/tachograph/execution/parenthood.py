@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -19,7 +20,8 @@ _DIE_WITH_PARENT = (
     "ctypes.CDLL(None).prctl(1,9)\n"
     "os.getppid()==int(sys.argv[1]) or sys.exit('the supervisor has ended')\n"
     "try: os.execvp(sys.argv[2],sys.argv[2:])\n"
-    "except OSError as error: print(f'{sys.argv[2]}: {error.strerror}',file=sys.stderr); sys.exit(127)\n"
+    "except OSError as error: sys.stderr.write(f'program {sys.argv[2]!r} could not be started: {error.strerror}\\n'); "
+    "sys.exit(127)\n"
 )
 
 
@@ -43,6 +45,11 @@ def die_with_parent() -> list[str]:
     if setpriv is not None:
         return [setpriv, "--pdeathsig", "KILL", "--"]
     return [sys.executable, "-I", "-S", "-c", _DIE_WITH_PARENT, str(os.getpid())]
+
+
+def plainly(line: str) -> str:
+    """A line of a log; where setpriv wrote it, in words that do not speak of what the reader never started."""
+    return re.sub(r"^setpriv: failed to execute (.+): (.+)$", r"program '\1' could not be started: \2", line)
 
 
 @functools.cache

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tachograph.files import nonblocking
 from tachograph.models.trainer import HistoryFile
 from tachograph.study.planning import PlannedRun
 
@@ -46,7 +47,7 @@ class Progress:
 
     def _read(self) -> bool:
         try:
-            with self.path.open("rb") as stream:
+            with open(self.path, "rb", opener=nonblocking) as stream:  # it may be anything, a pipe too
                 stream.seek(self.offset)
                 new = stream.read(1 << 20)
         except OSError:
@@ -85,5 +86,5 @@ class Progress:
             seconds = row[stage.column] * self.history.seconds_scale
             if not work.cumulative and not self.history.cumulative_seconds and seconds > 0:
                 self.rate = (work.constant or row[work.column]) / seconds
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, ArithmeticError, RecursionError):
             self.rate = None

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from tachograph.errors import TachographError
 from tachograph.execution.attempt import RUN
-from tachograph.files import publish_copy, read_json, sha256_file
+from tachograph.files import EMPTY_SHA256, publish_copy, read_json, sha256_file, write_text
 from tachograph.study.layout import StudyFolder
 from tachograph.study.ledger import Ledger
 from tachograph.study.planning import PlannedRun
@@ -18,7 +18,7 @@ from tachograph.study.state import Attempt, read_state
 
 
 class OutdatedError(TachographError):
-    """The attempt no longer counts for what is registered: a job came too late."""
+    """The attempt no longer stands for what is registered: a job came too late."""
 
     exit_code = 1
 
@@ -26,7 +26,7 @@ class OutdatedError(TachographError):
 def publish(planned: PlannedRun, attempt: Attempt, folder: StudyFolder) -> None:
     """Copy the result and then run.json to the target, each by rename; a reader accepts only a pair that fits.
 
-    One job at a time, and only the attempt that counts for the registered plan at this very moment: a job whose
+    One job at a time, and only the attempt that stands for the registered plan at this very moment: a job whose
     Snakemake is long dead cannot publish over what was made or decided since. Raises :class:`OutdatedError` then,
     and TachographError for a sealed file that was altered.
     """
@@ -34,13 +34,13 @@ def publish(planned: PlannedRun, attempt: Attempt, folder: StudyFolder) -> None:
         registration = read_registration(folder)
         registered = current_study(registration)[2] if registration else []
         state = read_state(folder)
-        counted = state.counted(planned)
+        settled = state.settled(planned)
         if planned.identity not in {run.identity for run in registered if run.key == planned.key}:
             raise OutdatedError(
                 f"{planned.study}: {planned.key} is registered with another plan since; attempt {attempt.number} is "
                 "kept and not published"
             )
-        if counted is None or counted.number != attempt.number:
+        if settled is None or settled.number != attempt.number:
             raise OutdatedError(
                 f"{planned.study}: attempt {attempt.number} at {planned.key} was discarded meanwhile; it is kept and "
                 "not published"
@@ -50,13 +50,16 @@ def publish(planned: PlannedRun, attempt: Attempt, folder: StudyFolder) -> None:
             if file not in attempt.pruned and sha256_file(place / file) != sha:
                 raise TachographError(f"{place / file}: it was altered after the run ended, expected SHA-256 {sha}")
         result = read_json(place / RUN)["result"]
-        publish_copy(place / result, folder.path / planned.target)
+        if result in attempt.files:
+            publish_copy(place / result, folder.path / planned.target)
+        else:  # the program failed before it wrote anything, and was left at that
+            write_text(folder.path / planned.target, "")
         publish_copy(place / RUN, folder.path / planned.run_file)
         Ledger(folder.ledger).append(
             "published",
             run=planned.key,
             attempt=attempt.number,
-            files={planned.target: attempt.files[result], planned.run_file: attempt.files[RUN]},
+            files={planned.target: attempt.files.get(result, EMPTY_SHA256), planned.run_file: attempt.files[RUN]},
         )
 
 

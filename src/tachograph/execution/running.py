@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tachograph.errors import TachographError
@@ -60,15 +60,15 @@ def execute(
 ) -> None:
     """Make the run if it is not already there, and publish its target.
 
-    A run that counts and was made of exactly this plan is published again without touching the device, whatever
-    made Snakemake start the job. Raises :class:`RunFailedError` if the attempt does not count and
+    A run that counts, or that failed a gate, and was made of exactly this plan is published again without touching
+    the device, whatever made Snakemake start the job. Raises :class:`RunFailedError` if the attempt has no result and
     :class:`LeaseUnavailableError` if the device stays taken.
     """
     ledger = Ledger(folder.ledger)
     study, trainer, everything = _registered(folder)
     planned = _as_registered(planned, everything)
     ledger.append("requested", run=planned.key, forced=forced)
-    before = read_state(folder).counted(planned)
+    before = read_state(folder).settled(planned)
     if before and not forced:
         publish(planned, before, folder)
         say(f"{planned.study}: {planned.key} is there (attempt {before.number}), published again without a new run")
@@ -83,7 +83,7 @@ def execute(
         say=say,
     ) as lease:
         close_abandoned(folder, [planned.key])
-        meanwhile = read_state(folder).counted(planned)
+        meanwhile = read_state(folder).settled(planned)
         if meanwhile and (before is None or meanwhile.number != before.number):
             publish(planned, meanwhile, folder)
             say(f"{planned.study}: {planned.key} was made by another job meanwhile, published")
@@ -93,28 +93,43 @@ def execute(
         else:
             set_record_aside(folder, f"{planned.key} is made")
         state = read_state(folder)
-        no_time = None if forced else _no_time(planned, study, everything, state)
+        left = None if forced else _seconds_left(planned, study, everything, state)
+        no_time = _no_time(planned, study, left)
+        if left is not None and 0 < left < planned.max_hold_seconds:
+            planned = replace(planned, max_hold_seconds=left)
         say(no_time or _where_we_are(planned, everything, state, host.device))
         made = make_attempt(planned, trainer, folder, lease, root, say, no_time)
-    if made.judgement.validity == "valid":
+    is_result = made.judgement.validity == "valid" or made.judgement.gate is not None
+    if is_result:
         publish(planned, read_state(folder).attempts[planned.key][-1], folder)
     write_status(folder)
-    if made.judgement.validity != "valid":
-        kept = folder.attempts / planned.key / f"{made.number:03d}"
+    kept = folder.attempts / planned.key / f"{made.number:03d}"
+    if not is_result:
         raise RunFailedError(f"{planned.study}: {planned.key} does not count: {made.sentence}; its files are in {kept}")
+    if made.judgement.gate is not None:
+        say(
+            f"{planned.study}: {planned.key} is INVALID: {made.judgement.reason}; it gives no number and stands so in "
+            f"the record; `snakemake {folder.path / planned.target} -f` makes it again; its files are in {kept}"
+        )
 
 
-def _no_time(planned: PlannedRun, study: AnyStudy, everything: list[PlannedRun], state: StudyState) -> str | None:
-    """Why a cell of a machine study is not run: the time registered for all cells is used up. None if it is not."""
+def _seconds_left(
+    planned: PlannedRun, study: AnyStudy, everything: list[PlannedRun], state: StudyState
+) -> float | None:
+    """What the other cells of a machine study left of the time registered for all. None without such a limit."""
     if not isinstance(study, MachineStudy) or study.total_seconds is None:
         return None
     held = [state.counted(run) for run in everything if run.key != planned.key]
-    used = sum(attempt.hold_seconds or 0.0 for attempt in held if attempt)
-    if used < study.total_seconds:
+    return study.total_seconds - sum(attempt.hold_seconds or 0.0 for attempt in held if attempt)
+
+
+def _no_time(planned: PlannedRun, study: AnyStudy, left: float | None) -> str | None:
+    """Why a cell of a machine study is not run: the time registered for all cells is used up. None if it is not."""
+    if not isinstance(study, MachineStudy) or study.total_seconds is None or left is None or left > 0:
         return None
     return (
-        f"{planned.study}: {planned.key} is not run: the cells before it took {used:.0f} s of the "
-        f"{study.total_seconds:g} s registered for all"
+        f"{planned.study}: {planned.key} is not run: the cells before it took {study.total_seconds - left:.0f} s of "
+        f"the {study.total_seconds:g} s registered for all"
     )
 
 
@@ -141,8 +156,8 @@ def _as_registered(planned: PlannedRun, everything: list[PlannedRun]) -> Planned
 
 def _where_we_are(planned: PlannedRun, everything: list[PlannedRun], state: StudyState, device: Device) -> str:
     """What starts, how much of the study is done, and what is still to come."""
-    done = sum(state.counted(run) is not None for run in everything)
-    left = [run.key for run in everything if state.counted(run) is None and run.key != planned.key]
+    done = sum(state.settled(run) is not None for run in everything)
+    left = [run.key for run in everything if state.settled(run) is None and run.key != planned.key]
     coming = f"then {', '.join(left[:3])}{' …' if len(left) > 3 else ''}" if left else "the last run"
     return (
         f"{planned.study}: {planned.key} starts on {device.physical_id}; "

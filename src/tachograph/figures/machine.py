@@ -16,13 +16,16 @@ CLOCK = {"clock_mhz": "accelerator", "cpu_clock_mhz": "processor"}
 SOAK = {
     "clock, MHz": CLOCK,
     "temperature, °C": {"temperature_celsius": "accelerator", "cpu_temperature_celsius": "processor"},
-    "power, W": {"power_watts": "accelerator", "package_power_watts": "processor package"},
+    "power, W": {
+        "power_watts": "accelerator (an APU's: the whole package)",
+        "package_power_watts": "processor package",
+    },
     "load": {"load_average": "load average (1 minute)", "foreign_processors": "processors used by other programs"},
 }
 
 
 def draw_matmul(analysis: dict[str, Any]) -> Drawing:
-    """Sustained TFLOP/s over matrix size, a line per format and device; hollow where it is a lower bound."""
+    """Sustained TFLOP/s over matrix size, a line per format and device; hollow where it is to be doubted."""
     rows = [row for row in analysis["rows"]["matmul"] if row["sustained"] is not None]
     return _lines(
         analysis,
@@ -77,7 +80,7 @@ def draw_clock(analysis: dict[str, Any]) -> Drawing:
 def draw_soak(analysis: dict[str, Any]) -> Drawing:
     """What was sampled through the soak, over time: a panel per unit that any sensor gave."""
     rows = analysis["rows"]["series"]
-    there = {row["quantity"] for row in rows}
+    there, several = {row["quantity"] for row in rows}, len({row["cell"] for row in rows}) > 1
     panels = {unit: names for unit, names in SOAK.items() if there & names.keys()} or {"": {}}
     with mpl.rc_context(SETTINGS):
         figure = new_figure(6.8, 1.2 + 1.7 * len(panels))
@@ -92,7 +95,7 @@ def draw_soak(analysis: dict[str, Any]) -> Drawing:
                         [row["value"] for row in points],
                         LINES[index % len(LINES)],
                         color=COLOURS[index % len(COLOURS)],
-                        label=f"{label} ({cell})",
+                        label=f"{label} ({cell})" if several else label,
                     )
             _finish(axes, bool(names))
             if names:
@@ -121,11 +124,12 @@ def _lines(
             line = LINES[index % len(LINES)]
             axes.plot([x(row) for row in points], [row[y] for row in points], line, color=colour, linewidth=1.1)
             for row in points:
-                full = row["contended"] is False
+                full = not _doubtful(row)
                 axes.plot(x(row), row[y], mark, color=colour, markerfacecolor=colour if full else "white", markersize=5)
             axes.plot([], [], f"{line}", marker=mark, color=colour, label=label)
-        if any(row["contended"] is not False for row in rows):
-            axes.plot([], [], "o", color="#666666", markerfacecolor="white", label="≥: the host was not quiet")
+        if any(map(_doubtful, rows)):
+            label = "hollow: the host was not quiet (≥)" + (", or the window not steady" if "steady" in rows[0] else "")
+            axes.plot([], [], "o", color="#666666", markerfacecolor="white", label=label)
         _finish(axes, bool(rows))
         if rows:
             ticks = sorted({x(row) for row in rows})
@@ -138,6 +142,10 @@ def _lines(
         if rows:
             figure.legend(loc="outside lower center", ncols=2, fontsize=8)
     return Drawing(figure)
+
+
+def _doubtful(row: Row) -> bool:
+    return row["contended"] is not False or row.get("steady") is False
 
 
 def _series(rows: Sequence[Row], name: Callable[[Row], str]) -> dict[str, list[Row]]:

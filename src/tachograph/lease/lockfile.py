@@ -73,6 +73,26 @@ def prepare_folder(path: Path, mountinfo: Path = Path("/proc/self/mountinfo")) -
             f"lease folder {folder} cannot be created: {error.strerror}; "
             "set another lease folder in the configuration, on a local disk and writable"
         ) from error
+    _refuse_folder(folder, mountinfo)
+
+
+def refuse_unusable_folder(path: Path, mountinfo: Path = Path("/proc/self/mountinfo")) -> None:
+    """TachographError if lock file ``path`` could not be made and locked, as far as can be told without making it."""
+    folder = path.parent
+    there = next(each for each in (folder, *folder.parents) if os.path.lexists(each))
+    if there == folder:
+        _refuse_folder(folder, mountinfo)
+        check_regular(path)
+    if os.path.lexists(path):
+        return
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        raise TachographError(
+            f"lease folder {folder} cannot be used: {there} is no folder that this user may write to; "
+            "set another lease folder in the configuration, on a local disk and writable"
+        )
+
+
+def _refuse_folder(folder: Path, mountinfo: Path) -> None:
     if folder.is_symlink():
         raise TachographError(f"lease folder {folder} is a symbolic link, expected a folder; remove the link")
     if not folder.is_dir():

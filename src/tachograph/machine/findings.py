@@ -15,7 +15,7 @@ from tachograph.machine.verdict import Verdict
 KINDS = {
     "correctness": ("Right", "gave results that rounding explains"),
     "repeatability": ("Repeats", "gave the same bytes each time"),
-    "throughput": ("Fast", "gave a rate that can be true"),
+    "throughput": ("Fast", "gave a rate that nothing speaks against"),
     "soak": ("Lasts", "stayed finite and learned"),
 }
 QUANTITIES = {
@@ -41,6 +41,7 @@ def findings(measured: Sequence[MeasuredCell], sections: Mapping[str, Any], norm
         for one in normal
         if one.outcome not in (DONE, NOT_RUN)
     ]
+    said += _twice(measured)
     said += _repeats(sections["rows"]["repeatability"])
     said += _arms(summary, sections["rows"]["workarounds"], norm)
     said += _speed(sections["rows"])
@@ -62,6 +63,19 @@ def _kind(kind: str, measured: Sequence[MeasuredCell]) -> str:
     warned = [f"{reason} ({', '.join(names)})" for reason, names in reasons.items()]
     also = f"; {sum(map(len, reasons.values()))} more with a warning: {'; '.join(warned)}" if warned else ""
     return f"{word}: {passed} of {len(measured)} {kind} cells {claim}{also}."
+
+
+def _twice(measured: Sequence[MeasuredCell]) -> list[str]:
+    """A library that was loaded from two files has two sets of threads and of bugs (document 003's second runtime)."""
+    copies: dict[str, int] = {}
+    for one in measured:
+        found = (one.record or {}).get("effective", {})
+        for name in found.get("library_copies", {}) if isinstance(found, dict) else {}:
+            copies[name] = copies.get(name, 0) + 1
+    return [
+        f"Two copies of {name} were loaded into one process, in {count} cell{'s' if count > 1 else ''}."
+        for name, count in copies.items()
+    ]
 
 
 def _repeats(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -102,13 +116,16 @@ def _arms(summary: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], norm: s
 
 def _speed(tables: Mapping[str, Any]) -> list[str]:
     rated = [*tables["matmul"], *tables["training"]]
-    busy = [row for row in rated if row["contended"] is not False]
-    if not busy:
+    busy = sum(row["contended"] is True for row in rated)
+    unknown = sum(row["contended"] is None for row in rated)
+    if not busy + unknown:
         return []
-    return [
-        f"{len(busy)} of {len(rated)} rates were taken while other work shared the machine, or perhaps did: they are "
-        f"lower bounds (≥), and no claim rests on them; {RE_MEASURE}."
-    ]
+    parts = [f"{busy} of {len(rated)} rates were taken while other work shared the machine"] if busy else []
+    parts += (
+        [f"of {unknown} of {len(rated)} rates nobody knows whether other work shared the machine"] if unknown else []
+    )
+    said = " and ".join(parts)
+    return [f"{said[0].upper()}{said[1:]}: they are lower bounds (≥), and no claim rests on them; {RE_MEASURE}."]
 
 
 def _selftest(found: Mapping[str, Any]) -> list[str]:

@@ -10,8 +10,8 @@ from tachograph.analysis.sealed import Sealed
 from tachograph.machine.cells import Cell
 from tachograph.machine.contention import NOT_SAMPLED, Contention, contention
 from tachograph.machine.outcome import DONE, NOT_RUN, CellOutcome, judge_cell
-from tachograph.machine.plausible import above_peak
 from tachograph.machine.verdict import Verdict
+from tachograph.models.bounds import Bounds
 from tachograph.models.machine import Quiet
 
 NO_RESULT = CellOutcome(NOT_RUN, Verdict.INCOMPLETE, ["no attempt counts"])
@@ -29,11 +29,12 @@ class MeasuredCell:
     signal: str | None = None
     seconds: float | None = None
     contention: Contention = NOT_SAMPLED
+    derived: dict[str, Any] = field(default_factory=dict)
 
     @property
     def measured(self) -> dict[str, Any]:
-        """The numbers of the record; empty without one."""
-        return {} if self.record is None else dict(self.record["measured"])
+        """The numbers of the record and those derived from them; empty without a record."""
+        return {} if self.record is None else {**self.record["measured"], **self.derived}
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -42,7 +43,7 @@ class MeasuredCell:
 
 
 def measured_cells(
-    sealed: Sealed, cells: Sequence[Cell], quiet: Quiet, peaks: Mapping[str, float]
+    sealed: Sealed, cells: Sequence[Cell], bounds: Bounds, quiet: Quiet, peaks: Mapping[str, float]
 ) -> list[MeasuredCell]:
     """Every planned cell in registered order; one without a result that counts is INCOMPLETE."""
     runs = {run.planned.arm: run for run in sealed.of_role("cell")}
@@ -52,19 +53,19 @@ def measured_cells(
             found.append(MeasuredCell(cell, NO_RESULT.outcome, NO_RESULT.verdict, list(NO_RESULT.reasons)))
             continue
         file = runs[cell.name].content()
-        judged = judge_cell(file, cell.kind)
+        judged = judge_cell(cell, file, bounds, peaks)
         record = file["record"] if judged.outcome == DONE else None
-        impossible = [] if record is None else above_peak(cell, record, peaks)
         found.append(
             MeasuredCell(
                 cell,
                 judged.outcome,
-                Verdict.FAIL if impossible else judged.verdict,
-                [*impossible, *judged.reasons],
+                judged.verdict,
+                judged.reasons,
                 record,
                 file["ended"]["signal"],
                 file["ended"]["seconds"],
                 contention(record, quiet),
+                judged.derived,
             )
         )
     return found

@@ -17,23 +17,22 @@ def usable_as_reference(one: MeasuredCell) -> tuple[str, str]:
     if one.outcome != DONE or one.verdict is Verdict.INCOMPLETE:
         return "NO VERDICT", f"not measured ({'; '.join(one.reasons) or one.outcome})"
     if one.cell.kind == "repeatability":
-        summary = one.measured["summary"]
-        if not summary["repeats_in_process"]:
+        if not one.measured["repeats_in_process"]:
             return "FAIL", f"{NOT_REPEATABLE} ({'; '.join(one.reasons)})"
         if one.verdict is not Verdict.FAIL:
-            return "PASS", repeats(summary)
+            return "PASS", repeats(one.measured["by_threads"])
     if one.verdict is Verdict.FAIL:
         return "FAIL", "; ".join(one.reasons)
     return "PASS", "; ".join(one.reasons) or "right within its bounds"
 
 
-def repeats(summary: dict[str, Any]) -> str:
+def repeats(by_threads: list[dict[str, Any]]) -> str:
     """What zero differing results are worth: the 95 % upper bound 3/n at each thread count."""
     parts = [
         f"{row['calls']} calls"
         + ("" if row["threads"] is None else f" at {row['threads']} thread{'s' if row['threads'] > 1 else ''}")
         + f" (a rate of up to {row['differing_rate_upper_bound']:.1%} is not excluded)"
-        for row in summary["by_threads"]
+        for row in by_threads
         if row["differing_rate_upper_bound"] is not None
     ]
     return f"the same bytes in {', '.join(parts)}"

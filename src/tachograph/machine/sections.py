@@ -15,6 +15,7 @@ from tachograph.machine.cells import PROBE, study_cells
 from tachograph.machine.measured import MeasuredCell, measured_cells
 from tachograph.machine.selftest import selftest
 from tachograph.machine.summary import summary
+from tachograph.models.bounds import Bounds
 from tachograph.study.state import counts
 
 STOPPING = "every planned cell is measured once; cells that the registered time for all leaves over are not run"
@@ -42,7 +43,7 @@ def sections(sealed: SealedMachine) -> dict[str, Any]:
         "preflight": preflight(sealed),
         "deviations": of_any_study(sealed, order),
         "selftest": selftest(measured, checker.faults),
-        "rows": rows(measured, study.peaks),
+        "rows": rows(measured, study.bounds, study.peaks),
     }
     found["rows"]["selftest"] = found["selftest"]["rows"]
     found["summary"] = summary(measured, found["selftest"], norm)
@@ -52,12 +53,12 @@ def sections(sealed: SealedMachine) -> dict[str, Any]:
     return found
 
 
-def rows(measured: list[MeasuredCell], peaks: Mapping[str, float]) -> dict[str, Any]:
+def rows(measured: list[MeasuredCell], bounds: Bounds, peaks: Mapping[str, float]) -> dict[str, Any]:
     """Rows of every table, by name."""
     matmul, training = tables.matmul(measured, peaks), tables.training(measured)
     return {
         "cells": tables.cells(measured),
-        "correctness": tables.correctness(measured),
+        "correctness": tables.correctness(measured, bounds),
         "repeatability": tables.repeatability(measured),
         "matmul": matmul,
         "formats": tables.format_ratios(matmul),
@@ -73,7 +74,7 @@ def rows(measured: list[MeasuredCell], peaks: Mapping[str, float]) -> dict[str, 
 def cells_of(sealed: SealedMachine) -> list[MeasuredCell]:
     """All planned cells of the study, with what became of each."""
     study = sealed.study
-    return measured_cells(sealed, study_cells(study, sealed.checker), study.quiet, study.peaks)
+    return measured_cells(sealed, study_cells(study, sealed.checker), study.bounds, study.quiet, study.peaks)
 
 
 def preflight(sealed: SealedMachine) -> dict[str, Any]:
@@ -107,6 +108,7 @@ def registration(sealed: SealedMachine) -> dict[str, Any]:
         "cell_seconds": study.cell_seconds,
         "total_seconds": study.total_seconds,
         "quiet": study.quiet.model_dump(mode="json"),
+        "bounds": study.bounds.model_dump(mode="json"),
         "peaks": dict(study.peaks),
         "trainer": {
             "name": sealed.checker.name,

@@ -10,10 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tachograph.machine import rates
+from tachograph.machine.cellrecord import Comparison, read
 from tachograph.machine.contention import either, mean_of
+from tachograph.machine.correctness import share_of_bound
 from tachograph.machine.measured import MeasuredCell
 from tachograph.machine.outcome import DONE
 from tachograph.machine.plausible import declared_peak
+from tachograph.machine.verdict import Verdict
+from tachograph.models.bounds import Bounds
 
 Row = dict[str, Any]
 
@@ -52,14 +56,15 @@ def cells(measured: Iterable[MeasuredCell]) -> list[Row]:
     ]
 
 
-def correctness(measured: Iterable[MeasuredCell]) -> list[Row]:
+def correctness(measured: Iterable[MeasuredCell], bounds: Bounds) -> list[Row]:
     """One row per correctness cell: verdict, non-finite count, relative error, share of the bound used."""
     rows = []
     for one in measured:
         if one.cell.kind != "correctness" or one.cell.fault is not None:
             continue
-        numbers = one.measured
-        tensors = numbers.get("tensors") or numbers.get("worst") or numbers.get("probes") or {"": numbers}
+        dtype = str(one.settings.get("dtype", ""))
+        compared = [read(Comparison, value) for value in one.measured.get("comparisons", {}).values()]
+        compared = compared if one.verdict is not Verdict.INCOMPLETE else []
         rows.append(
             {
                 "cell": one.cell.name,
@@ -68,23 +73,23 @@ def correctness(measured: Iterable[MeasuredCell]) -> list[Row]:
                 "device": one.settings.get("device"),
                 "outcome": one.outcome,
                 "verdict": str(one.verdict),
-                "nonfinite": _total(tensors, "nonfinite"),
-                "wrong": _total(tensors, "corrupted"),
-                "relative": _largest(tensors, "relative"),
-                "share_of_bound": _largest(tensors, "ratio"),
+                "nonfinite": sum(part.nonfinite for part in compared) if compared else None,
+                "wrong": _sum(part.wrong for part in compared),
+                "relative": _largest(part.relative for part in compared),
+                "share_of_bound": _largest(share_of_bound(part, dtype, bounds) for part in compared),
                 "reasons": list(one.reasons),
             }
         )
     return rows
 
 
-def _largest(tensors: Mapping[str, Mapping[str, Any]], name: str) -> float | None:
-    return max((part[name] for part in tensors.values() if part.get(name) is not None), default=None)
+def _largest(values: Iterable[float | None]) -> float | None:
+    return max((value for value in values if value is not None), default=None)
 
 
-def _total(tensors: Mapping[str, Mapping[str, Any]], name: str) -> int | None:
-    found = [part[name] for part in tensors.values() if part.get(name) is not None]
-    return sum(found) if found else None
+def _sum(values: Iterable[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
 
 
 def repeatability(measured: Iterable[MeasuredCell]) -> list[Row]:
@@ -100,7 +105,7 @@ def repeatability(measured: Iterable[MeasuredCell]) -> list[Row]:
         }
         | count
         for one in of_kind(measured, "repeatability")
-        for count in one.measured.get("summary", {}).get("by_threads", [])
+        for count in one.measured.get("by_threads", [])
     ]
 
 
@@ -114,7 +119,7 @@ def _backend(settings: Mapping[str, Any]) -> str:
 
 def _common(one: MeasuredCell) -> Row:
     host = one.record["host"] if one.record else {}
-    clock = mean_of(host, "clock_mhz")
+    clock, power = mean_of(host, "clock_mhz"), mean_of(host, "power_watts")
     return {
         "cell": one.cell.name,
         "arm": one.cell.arm,
@@ -122,7 +127,7 @@ def _common(one: MeasuredCell) -> Row:
         "load": mean_of(host, "load_average"),
         "foreign_processors": mean_of(host, "foreign_processors"),
         "clock_mhz": mean_of(host, "cpu_clock_mhz") if clock is None else clock,
-        "power_watts": mean_of(host, "power_watts"),
+        "power_watts": mean_of(host, "package_power_watts") if power is None else power,
         "contended": one.contention.contended,
         "held_back": one.contention.held_back,
         "verdict": str(one.verdict),
@@ -132,13 +137,13 @@ def _common(one: MeasuredCell) -> Row:
 def matmul(measured: Iterable[MeasuredCell], peaks: Mapping[str, float] | None = None) -> list[Row]:
     """TFLOP/s over size and format, burst and sustained, with the share of the declared peak.
 
-    Withdrawn are rates above the declared peak, and rates that occur twice to the last digit: a clock's tick.
+    Withdrawn are rates that occur twice to the last digit: a clock's tick.
     """
     rows = []
     for one in of_kind(measured, "throughput", "matmul"):
         numbers, settings = one.measured, one.settings
         sustained, burst = numbers["sustained"], numbers["burst"]
-        peak = declared_peak(one.cell, one.record or {}, peaks or {})
+        peak = declared_peak(one.cell, settings["dtype"], peaks or {})
         row = {
             "size": settings["size"],
             "dtype": settings["dtype"],
@@ -154,10 +159,6 @@ def matmul(measured: Iterable[MeasuredCell], peaks: Mapping[str, float] | None =
             "mark": one.contention.mark(),
         }
         rows.append(row | _common(one))
-    for row in rows:
-        above = [name for name in ("burst", "sustained") if row["peak"] and (row[name] or 0.0) > row["peak"]]
-        if above:
-            row |= {"burst": None, "sustained": None, "share_of_peak": None, "status": "rejected: above peak"}
     for name in ("burst", "sustained"):
         for index in rates.identical([row[name] for row in rows]):
             rows[index] |= {name: None, "share_of_peak": None, "status": "identical to another cell's value"}
@@ -179,7 +180,8 @@ def training(measured: Iterable[MeasuredCell]) -> list[Row]:
             "blocks": numbers["samples_per_second"].get("used"),
             "forward": numbers["forward_samples_per_second"],
             "backward": numbers["backward_samples_per_second"],
-            "memory_share": numbers["memory"]["share"],
+            "memory_share": numbers["memory_share"],
+            "memory": numbers["memory"]["of"],
             "mark": one.contention.mark(best_of=True),
         }
         rows.append(row | _common(one))
@@ -229,6 +231,7 @@ def format_ratios(rows: Sequence[Mapping[str, Any]], slow: str = "fp32") -> list
                 "unit": "TFLOP/s",
                 "ratio": rates.speed_up(row["sustained"], other["sustained"]),
                 "contended": either(row["contended"], other["contended"]),
+                "steady": bool(row["steady"] and other["steady"]),
             }
         )
     return found
@@ -267,7 +270,7 @@ def soak(measured: Iterable[MeasuredCell]) -> list[Row]:
     rows = []
     for one in of_kind(measured, "soak"):
         numbers, settings = one.measured, one.settings
-        first, last = (numbers[f"samples_per_second_{name}_quarter"] for name in ("first", "last"))
+        first, last = (numbers[f"steps_per_second_{name}_quarter"] for name in ("first", "last"))
         row = {
             "channels": settings["channels"],
             "batch": settings["batch"],
@@ -275,7 +278,7 @@ def soak(measured: Iterable[MeasuredCell]) -> list[Row]:
             "first_loss": numbers["first_loss"],
             "last_loss": numbers["last_loss"],
             "nonfinite_parameters": numbers["nonfinite_parameters"],
-            "slowed_by": None if None in (first, last) else rates.fall(first, last),
+            "speed_last_over_first": None if None in (first, last) else rates.speed_up(last, first),
         }
         rows.append(row | _common(one))
     return rows
@@ -286,6 +289,6 @@ def series(measured: Iterable[MeasuredCell]) -> list[Row]:
     return [
         {"cell": one.cell.name, "quantity": name, "seconds": seconds, "value": value}
         for one in of_kind(measured, "soak")
-        for name, points in one.measured["series"].items()
+        for name, points in one.measured.get("series", {}).items()
         for seconds, value in points
     ]

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from tachograph.models.base import EnvironmentName, Identifier, Model, PositiveNumber, Scalar, Text
+from tachograph.models.bounds import Bounds
 
 CellKind = Literal["correctness", "repeatability", "throughput", "soak"]
 Place = Literal["device", "host"]
@@ -39,6 +40,7 @@ class MachineChecks(Model):
 
     checker: Identifier
     cell_seconds: PositiveNumber = 30.0
+    bounds: Bounds = Bounds()
     cells: list[CellGroup] = Field(min_length=1)
 
     @model_validator(mode="after")

@@ -6,11 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from tachograph.models.base import Identifier, Model, Number, PositiveNumber, Text
+from tachograph.models.base import Identifier, Model, PositiveNumber, Text
+from tachograph.models.bounds import Bounds, Share
 from tachograph.models.cells import CellGroup, Environment
 from tachograph.models.study import Registration
-
-Share = Annotated[Number, Field(ge=0, le=1)]
 
 
 class Quiet(Model):
@@ -37,6 +36,7 @@ class MachineStudy(Model):
     )
     registration: Registration
     quiet: Quiet = Quiet()
+    bounds: Bounds = Field(default=Bounds(), description="what the numbers of the cells are held to")
     peaks: dict[Identifier, PositiveNumber] = Field(
         default={}, description="declared peak of the device in TFLOP/s by number format; a rate above it is rejected"
     )

@@ -114,7 +114,8 @@ class Projection(Model):
     iterations: Annotated[int, Field(ge=1, le=100_000_000)] = 1000
     evaluation_every: list[Annotated[int, Field(ge=1)]] = []
     evaluation_games: list[Annotated[int, Field(ge=1)]] = Field(
-        default=[], description="numbers of games, the first one as the runs of this study have it"
+        default=[],
+        description="sizes of an evaluation (games, samples, tasks), the first one as the runs of this study have it",
     )
 
     @model_validator(mode="after")

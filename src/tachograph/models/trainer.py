@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from tachograph.models.base import Identifier, Model, Number, PositiveNumber, RelativePath, Scalar, Text
+from tachograph.models.sentences import meant
 
-PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_]*)\}")
+PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_-]*)\}")
 # Without these a command would make the same run whatever the study says.
 REQUIRED_PLACEHOLDERS = {
     "command": ("seed", "iterations", "out"),
@@ -20,10 +22,20 @@ REQUIRED_PLACEHOLDERS = {
     "sweep": ("out", "batch_sizes"),
 }
 COMMANDS = tuple(REQUIRED_PLACEHOLDERS)
-BUILT_IN_PLACEHOLDERS = frozenset(
-    {"python", "seed", "iterations", "out", "device", "threads", "steps", "arms", "batch_sizes", "warm_up", "calls"}
-)
-OF_CANDIDATES = frozenset({"candidate", "arm", "pairs"})  # mean something in the candidate command only
+BUILT_IN_PLACEHOLDERS = frozenset({"python", "seed", "iterations", "out", "device", "threads", "steps", "arms"})
+OWN_PLACEHOLDERS = {  # what has a meaning in one command only
+    "candidate": frozenset({"candidate", "arm", "pairs"}),
+    "sweep": frozenset({"batch_sizes", "warm_up", "calls"}),
+}
+
+
+def unknown_placeholder(part: str, known: Iterable[str]) -> str | None:
+    """A sentence about the first placeholder of ``part`` that is not ``known`` and would be passed on as it is."""
+    for name in PLACEHOLDER.findall(part):
+        if name not in known:
+            choice = ", ".join(f"{{{one}}}" for one in sorted(known)) or "none"
+            return f"found {{{name}}}, expected one of: {choice}{meant(name, known)}"
+    return None
 
 
 class Setting(Model):
@@ -267,11 +279,13 @@ class Trainer(Model):
                 if text and f"{{{name}}}" not in text:
                     raise ValueError(f"{key}: found no {{{name}}}, expected the command to be told")
         for key in COMMANDS:
-            known = BUILT_IN_PLACEHOLDERS | set(self.settings) | (OF_CANDIDATES if key == "candidate" else set())
-            for part in getattr(self, key) or []:
-                for name in PLACEHOLDER.findall(part):
-                    if name not in known:
-                        raise ValueError(
-                            f"{key}: found {{{name}}}, expected one of " + ", ".join(f"{{{k}}}" for k in sorted(known))
-                        )
+            known = self.placeholders(key)
+            for index, part in enumerate(getattr(self, key) or []):
+                wrong = unknown_placeholder(part, known)
+                if wrong:
+                    raise ValueError(f"{key}[{index}]: {wrong}")
         return self
+
+    def placeholders(self, command: str) -> frozenset[str]:
+        """What may stand in braces in this command, and in what studies add to it."""
+        return BUILT_IN_PLACEHOLDERS | frozenset(self.settings) | OWN_PLACEHOLDERS.get(command, frozenset())

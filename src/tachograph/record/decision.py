@@ -27,12 +27,8 @@ def _sentence(record: Record, one: dict[str, Any]) -> str:
 
 
 def why(one: dict[str, Any]) -> str:
-    """Why an arm was decided upon like this; a provisional speed says what it would be and what stands against it."""
-    if one["failures"] or one["speed"] != "PROVISIONAL" or "PROVISIONAL" not in one["sentence"]:
-        return "; ".join([one["sentence"], *one["failures"]])
-    count = len(one["caps"])
-    more = f" and {count - 1} more" if count > 1 else ""
-    return f"{one['sentence']}, {one['speed_uncapped']} but for this: {one['caps'][0]}{more}"
+    """Why an arm was decided upon like this: every cause, and what was raised while judging."""
+    return "; ".join([one["sentence"], *one["failures"]])
 
 
 def _sessions(section: dict[str, Any]) -> str:
@@ -50,8 +46,8 @@ def decision(record: Record) -> str:
     parts = [
         f"Registered rule: ADOPT where the interval of the factor lies above {rule['minimum_effect']:g}, the curves "
         f"match and no numerics parity failed, in {rule['sessions']} session(s); REJECT where the interval lies below "
-        "it, the curves do not match or a run is invalid; else HOLD. Curves with a detectable difference inside of "
-        f"their margins are {differing}. α = {rule['alpha']:g}. Reason: {text(rule['reason'])}.",
+        "it, the curves do not match, the parity failed or a run is invalid; else HOLD. Curves with a detectable "
+        f"difference inside of their margins are {differing}. α = {rule['alpha']:g}. Reason: {text(rule['reason'])}.",
         table(
             ["arm", "decision", "factor", "speed", "curves", "parity", "why"],
             [_row(record, one) for one in section["arms"]],
@@ -66,7 +62,7 @@ def _row(record: Record, one: dict[str, Any]) -> list[str]:
     measured = headline(record, one["arm"])
     interval = factor(measured.get("factor"), measured.get("low"), measured.get("high"))
     words = [f"**{one['decision']}**", interval, one["speed"], one["curves"], one["parity"]]
-    return [text(one["arm"]), *words, text("; ".join([one["sentence"], *one["failures"]]))]
+    return [text(one["arm"]), *words, text(why(one))]
 
 
 def headline(record: Record, arm: str) -> dict[str, Any]:

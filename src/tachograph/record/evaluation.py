@@ -54,10 +54,10 @@ def _spread(one: dict[str, Any]) -> str:
         ]
         for row in one["projected"]
     ]
-    headers = ["games", "an evaluation every", "excess, s/iteration", "own timer, s/iteration"]
+    headers = ["size", "an evaluation every", "excess, s/iteration", "own timer, s/iteration"]
     note = ""
     if one["projected"]:
-        note = "\n\nThe first line is what was observed; the others are arithmetic: cost in proportion to the games."
+        note = "\n\nThe first line is what was observed; the others are arithmetic: cost in proportion to the size."
     return table(headers, rows, right=range(1, 4)) + note
 
 

@@ -19,7 +19,8 @@ def result(record: Record) -> str:
         sentences = ["This study has one arm, so it compares nothing; its rates are below."]
     if record["reservations"] and record["factors"]:
         count = len(record["reservations"])
-        sentences.append(f"**PROVISIONAL**, for {count} reason{'s' if count > 1 else ''} given below the factors.")
+        speak = "reasons given below the factors speak" if count > 1 else "reason given below the factors speaks"
+        sentences.append(f"**With reservations**: {count} {speak} against relying on them.")
     sentences += [
         f"Curves of {text(one['arm'])}: **{one['verdict']}** ({text(one['sentence'])})."
         for one in record["curve_verdicts"]
@@ -208,6 +209,6 @@ def commands(record: Record) -> str:
 
 
 def _line(one: dict[str, Any]) -> str:
-    variables = {**one["environment"], "OMP_NUM_THREADS": str(one["threads"])}
+    variables = {"OMP_NUM_THREADS": str(one["threads"]), **one["environment"]}
     given = " ".join(f"{key}={shlex.quote(value)}" for key, value in sorted(variables.items()))
     return f"{given} {shlex.join(one['command'])}".replace("```", "'''").replace("\n", " ")

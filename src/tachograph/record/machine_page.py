@@ -101,6 +101,8 @@ def machine(record: Record) -> str:
     if not facts["devices"]:
         rows.append(["devices", "none was found"])
     torch = facts["torch"] or {}
+    seen = torch.get("devices") or []
+    rows += [[f"torch's device {index}", text(_device(device))] for index, device in enumerate(seen)]
     rows += [["BLAS and threads", text(_pool(pool))] for pool in torch.get("thread_pools", [])]
     rows += [[f"attention in {dtype}", text(_short(kernels))] for dtype, kernels in torch.get("attention", {}).items()]
     copies = torch.get("library_copies") or {}
@@ -112,7 +114,7 @@ def machine(record: Record) -> str:
         [
             f"{code(probe['id'])}, taken {probe['taken']}; the engine knows it as {code(record['machine']['id'])}.",
             table(["", ""], rows),
-            f"Unknown:\n\n{reasons}" if reasons else "",
+            f"Not given, and why:\n\n{reasons}" if reasons else "",
         ]
     )
 
@@ -145,7 +147,7 @@ def _value(facts: dict[str, Any], unknown: dict[str, str], place: str) -> str:
         found = found.get(part) if isinstance(found, dict) else None
     if found is None:
         reason = next((why for name, why in unknown.items() if name == place or place.startswith(f"{name}.")), None)
-        return f"unknown ({reason})" if reason else "none"
+        return f"not given ({reason})" if reason else "none"
     if isinstance(found, dict):
         return _pairs(found) or "none"
     return ("yes" if found else "no") if isinstance(found, bool) else str(found)
@@ -161,7 +163,8 @@ def _short(kernels: dict[str, str]) -> str:
 
 
 def _device(device: dict[str, Any]) -> str:
-    return _pairs({name: value for name, value in device.items() if value is not None})
+    """Known facts of a device; kernels of its attention backends by format are in the probe's file."""
+    return _pairs({name: value for name, value in device.items() if value is not None and name != "attention"})
 
 
 def _pool(pool: dict[str, Any]) -> str:
@@ -192,10 +195,25 @@ def registration(record: Record) -> str:
             f"other programs use at most {quiet['foreign_share']:.0%} of the processors, the hypervisor takes at most "
             f"{quiet['stolen_share']:.0%}, both on average through a cell; other rates are held back",
         ],
+        ["what is held to what", text(_bounds(held["bounds"]))],
         ["declared peaks", text(_pairs(held["peaks"])) or "none"],
     ]
     rows += [[f"arm {code(name)}", _arm(arm)] for name, arm in held["arms"].items()]
     return table(["", ""], rows)
+
+
+def _bounds(bounds: dict[str, Any]) -> str:
+    gates = "; ".join(
+        f"{name} {gate['factor']:g} and {gate['tolerance'] / 10:.0e}" for name, gate in sorted(bounds["gates"].items())
+    )
+    return (
+        "no element may be beyond its bound on rounding; a result without such a bound may have an error of a factor "
+        f"times its baseline's plus a share of the reference, both by format: {gates}; excess that sums in half "
+        f"precision explain is a warning from {bounds['widespread']:.0%} of the elements; a rate needs blocks of "
+        f"{bounds['block_seconds']:g} s; a window is steady if its second half is at most {bounds['drift']:.0%} "
+        f"slower and its parts spread by at most {bounds['spread']:.0%}; a burst block counts at "
+        f"{bounds['clock_share']:.0%} of the highest clock"
+    )
 
 
 def _arm(arm: dict[str, Any]) -> str:

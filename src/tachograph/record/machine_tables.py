@@ -33,7 +33,9 @@ def correctness(record: Record) -> str:
     about = (
         "Against a float64 reference of the inputs as rounded to the tested format, computed by two routes that agree "
         "and repeat; else nothing is compared. Relative error: largest error over largest magnitude. Share of the "
-        "bound: the largest error over what rounding can explain, element by element; above 1 an element is wrong."
+        "bound: the largest error over what rounding can explain, element by element, above 1 an element is wrong; of "
+        "a result without such a bound (networks, layers, optimisers), its root mean square error over what the "
+        "baseline's error allows."
     )
     return f"{about}\n\n{table(headers, rows, right=(2, 3, 4, 5))}"
 
@@ -79,6 +81,8 @@ def speed(record: Record) -> str:
         return "No rate was measured."
     if record["rows"]["clocks"]:
         parts.append(figure("clock", "Clock over host load"))
+        if len({row["clock_mhz"] for row in record["rows"]["clocks"]}) == 1:
+            parts.append("The system gave the same clock for every cell, as virtual machines do: it tells nothing.")
     return "\n\n".join(parts)
 
 
@@ -102,13 +106,14 @@ def _matmul(tables: Record) -> list[str]:
     headers = ["device", "size", "format", "burst", "sustained", "steady", "of the peak", *CONDITIONS, ""]
     ratios = [
         f"{text(row['numerator'])} over {text(row['denominator'])} at {text(row['size'])} on {text(row['device'])}: "
-        f"{factor(row['ratio'])}{_contended(row)}"
+        f"{factor(row['ratio'])}{_contended(row)}{'' if row['steady'] else ' (not steady)'}"
         for row in tables["formats"]
     ]
     return [
         "Matrix product, TFLOP/s. Burst: the median of the five fastest blocks that started from idle. Sustained: all "
-        "work over all time of a window after a lead-in. ≥: a lower bound, because other work shared the machine.",
-        table(headers, rows, right=range(3, 10)),
+        "work over all time of a window after a lead-in. ≥: a lower bound, because other work shared the machine. "
+        "Power is that of the accelerator's sensor (an APU's: of the whole package) or of the processor's package.",
+        table(headers, rows, right=range(3, 11)),
         *([f"Ratios of formats (sustained): {'; '.join(ratios)}."] if ratios else []),
         figure("matmul", "TFLOP/s over size and format"),
     ]
@@ -143,17 +148,22 @@ def _training(tables: Record) -> list[str]:
         "Training steps of the board network (forward, backward, Adam), best of several blocks and therefore ≥. "
         "Forward and backward alone are timed in steps of their own, with a synchronisation at each end: on a busy "
         "host they need not fit the best block.",
-        table(headers, rows, right=range(1, 11)),
+        table(headers, rows, right=range(1, 12)),
         *([f"Accelerator over processor, samples/s: {'; '.join(ratios)}."] if ratios else []),
         figure("training", "Samples per second over batch"),
     ]
 
 
-CONDITIONS = ["load", "clock, MHz", "other programs, CPUs"]
+CONDITIONS = ["load", "clock, MHz", "power, W", "other programs, CPUs"]
 
 
 def _conditions(row: Row) -> list[str]:
-    return [significant(row["load"]), number(row["clock_mhz"]), significant(row["foreign_processors"], 2)]
+    return [
+        significant(row["load"]),
+        number(row["clock_mhz"]),
+        significant(row["power_watts"]),
+        significant(row["foreign_processors"], 2),
+    ]
 
 
 def _rate(row: Row, name: str, digits: int) -> str:
@@ -175,7 +185,7 @@ def lasts(record: Record) -> str:
             str(row["steps"]),
             f"{significant(row['first_loss'], 4)} → {significant(row['last_loss'])}",
             str(row["nonfinite_parameters"]),
-            percent(row["slowed_by"]),
+            f"{factor(row['speed_last_over_first'])}{_contended(row)}",
             _bold(row["verdict"]),
         ]
         for row in record["rows"]["soak"]
@@ -183,7 +193,7 @@ def lasts(record: Record) -> str:
     if not rows:
         return "No soak was measured."
     headers = ["device", "steps", "loss on a fixed batch", "parameters not finite",
-               "slower in the last quarter than in the first", "verdict"]  # fmt: skip
+               "steps per second, last quarter over first", "verdict"]  # fmt: skip
     return f"{table(headers, rows, right=(1, 3, 4))}\n\n{figure('soak', 'Clock, temperature and power over the soak')}"
 
 
@@ -208,7 +218,10 @@ def right_for(record: Record) -> str:
     if section["ok"] is None:
         return "No cell asks for it."
     if not against:
-        return "Every operation that was asked repeats, and is right: its results on this machine may be a reference."
+        return (
+            "Every operation that was asked repeats, and is right, in the shapes that were asked: with its results on "
+            "this machine others may be compared."
+        )
     lines = [f"- {code(check['arm'])}: **{check['verdict']}**: {text(check['detail'])}" for check in against]
     return "Nothing may be compared with a result of this machine that uses these:\n\n" + "\n".join(lines)
 

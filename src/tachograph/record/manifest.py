@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from tachograph.errors import TachographError
-from tachograph.files import PLAIN_PATH, sha256_file, write_text
+from tachograph.files import PLAIN_PATH, read_bounded, sha256_file, write_text
 
 MANIFEST = "SHA256SUMS"
 MAX_BYTES = 16 * 1024 * 1024
@@ -51,9 +51,7 @@ def read_manifest(folder: Path) -> dict[str, str]:
     if path.is_symlink():
         raise TachographError(f"{path}: found a symbolic link, expected the manifest of a record")
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise TachographError(f"{path}: larger than {MAX_BYTES} bytes, expected the manifest of a record")
-        text = path.read_bytes().decode("ascii")
+        text = read_bounded(path, MAX_BYTES).decode("ascii")
     except FileNotFoundError:
         raise TachographError(f"{path}: the file is not there, expected the manifest of a record") from None
     except (OSError, UnicodeDecodeError) as error:

@@ -7,6 +7,7 @@ from typing import Any
 from tachograph.record import candidates, decision, evaluation, head, machine_page, phases, reliability, speed, trust
 from tachograph.record.document import MACHINE_SCHEMA
 from tachograph.record.markdown import text
+from tachograph.record.words import words
 
 Record = dict[str, Any]
 
@@ -14,7 +15,8 @@ Record = dict[str, Any]
 def page(record: Record) -> str:
     """The whole page as Markdown, of a record of either kind."""
     parts = machine_page.parts(record) if record["schema"] == MACHINE_SCHEMA else _parts(record)
-    return "\n\n".join(part for part in parts if part) + "\n"
+    whole = "\n\n".join(part for part in parts if part)
+    return f"{whole}\n\n## Words used here\n\n{words(whole)}\n"
 
 
 def _parts(record: Record) -> list[str]:

@@ -14,7 +14,7 @@ def reliability(record: Record) -> str:
     against = "\n".join(f"- {text(one['sentence'])}" for one in record["reservations"])
     verdict = "None of the conditions below speaks against it, nor do the order of the runs and the load of the host."
     if against:
-        verdict = f"What speaks against it, so that the factors are PROVISIONAL:\n\n{against}"
+        verdict = f"What speaks against it (a GAIN or NO GAIN is PROVISIONAL under such conditions):\n\n{against}"
     parts = [
         verdict,
         _placebo(record["placebo"]),
@@ -34,7 +34,8 @@ def _placebo(section: dict[str, Any]) -> str:
     return (
         f"A/A placebo, the reference against itself (same seed, run twice): {code(section['numerator'])} over "
         f"{code(section['denominator'])} = {number(section['values'][0])} / {number(section['values'][1])} = "
-        f"{section['factor']:.3f}x. What is not clearly farther from 1 than this is noise of the host."
+        f"{section['factor']:.3f}x. Identical runs differ by {section['largest']:.1%}: that is the noise floor, as far "
+        "as one pair shows it, and an effect that is not clearly larger cannot be told from it."
     )
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from tachograph.errors import TachographError
-from tachograph.files import sha256_file
+from tachograph.files import EMPTY_SHA256, sha256_file
 from tachograph.record.manifest import manifest_findings
 from tachograph.study.layout import StudyFolder
 from tachograph.study.registration import read_registration, unfinished
@@ -16,12 +17,12 @@ from tachograph.study.state import StudyState
 HASHED_AT_START = 64 * 1024 * 1024  # larger files are compared by `tachograph verify`, not at every start
 
 
-def discard_command(study: str, key: str) -> str:
-    """The command line that takes the run ``key`` out."""
+def run_command(command: str, study: str, key: str) -> str:
+    """The command line of ``tachograph discard`` or ``settle`` for the run ``key``."""
     role, _, rest = key.partition("-")
     arm, _, seed = rest.rpartition("-seed")
     named = "" if role == "run" else f" --role {role}"
-    return f'tachograph discard {study} {arm} {seed}{named} --reason "…"'
+    return f'tachograph {command} {study} {arm} {seed}{named} --reason "…"'
 
 
 def damage(path: Path, expected: str, *, whole: bool = False) -> str | None:
@@ -34,43 +35,55 @@ def damage(path: Path, expected: str, *, whole: bool = False) -> str | None:
     return None if found == expected else f"it was altered (SHA-256 {found[:16]}…, sealed as {expected[:16]}…)"
 
 
-def damaged_files(folder: StudyFolder, state: StudyState, *, whole: bool = False) -> list[tuple[Path, str, str]]:
-    """Every sealed file that is not as the ledger says: path, what is wrong, and the way on.
+def sealed_now(folder: StudyFolder, state: StudyState) -> Iterator[tuple[Path, str, str | None]]:
+    """Every file outside of the record that must be as the ledger says: path, SHA-256, and its run if it has one.
 
-    A published target that Snakemake removed on behalf of a job is not among them: that job has left a
-    ``requested`` line in the ledger.
+    Originals come before the copies made of them. A published target that Snakemake removed on behalf of a job is
+    not among them: that job has left a ``requested`` line in the ledger.
     """
-    found: list[tuple[Path, str, str]] = []
-    name = folder.path.name
-
-    def check(path: Path, expected: str, way_on: str) -> None:
-        wrong = damage(path, expected, whole=whole)
-        if wrong:
-            found.append((path, wrong, way_on))
-
     registered = state.last("registered", "amended")
     if registered and not _amendment_begun(folder, registered):
-        from_copy = "restore ledger/registration.json from the record or a backup"
-        check(folder.sealed_registration, registered["file_sha256"], from_copy)
-        if folder.registration.exists() and not _published_before(folder, state):
-            check(folder.registration, registered["file_sha256"], f"tachograph restore {name}")
+        yield folder.sealed_registration, registered["file_sha256"], None
+        yield folder.registration, registered["file_sha256"], None
     for key, tries in state.attempts.items():
         for attempt in tries:
-            if attempt.discarded is None and attempt.validity == "valid":
-                discard = f"restore it from a backup, or: {discard_command(name, key)}"
+            if attempt.stands:
                 for file, sha in attempt.files.items():
                     if file not in attempt.pruned:
-                        check(folder.path / attempt.folder / file, sha, discard)
-    _check_against_ledger(folder, state, found)
+                        yield folder.path / attempt.folder / file, sha, key
     for key, event in state.published.items():
-        if key in state.requested:
-            continue
-        for file, sha in event["files"].items():
-            check(folder.path / file, sha, f"tachograph restore {name}, or: {discard_command(name, key)}")
+        if key not in state.requested:
+            for file, sha in event["files"].items():
+                yield folder.path / file, sha, key
+
+
+def sound_copy(folder: StudyFolder, state: StudyState, sha: str) -> Path | None:
+    """A file with this SHA-256 where the study or one of its records keeps such a sealed file, or None."""
+    names = {path.relative_to(folder.path) for path, held, _ in sealed_now(folder, state) if held == sha}
+    places = [folder.path, folder.record, *sorted(folder.records.glob("[0-9]*"), reverse=True)]
+    copies = (place / name for place in places for name in sorted(names))
+    return next((copy for copy in copies if damage(copy, sha, whole=True) is None), None)
+
+
+def damaged_files(folder: StudyFolder, state: StudyState, *, whole: bool = False) -> list[tuple[Path, str, str]]:
+    """Every sealed file that is not as the ledger says: path, what is wrong, and the way on."""
+    found: list[tuple[Path, str, str]] = []
+    name = folder.path.name
+    for path, sha, key in sealed_now(folder, state):
+        if path == folder.registration and (not path.exists() or _published_before(folder, state)):
+            continue  # a program was killed before it published this one
+        wrong = damage(path, sha, whole=whole)
+        if wrong:
+            there = sha == EMPTY_SHA256 or sound_copy(folder, state, sha)
+            way_on = f"tachograph restore {name}" if there else "bring it back from a backup"
+            found.append((path, wrong, f"{way_on}, or: {run_command('discard', name, key)}" if key else way_on))
+    _check_against_ledger(folder, state, found)
     written = state.last("record_written", "record_set_aside")
     if written and written["event"] == "record_written":
         before = len(found)
-        check(folder.record / "SHA256SUMS", written["manifest_sha256"], f"tachograph restore {name}")
+        wrong = damage(folder.record / "SHA256SUMS", written["manifest_sha256"], whole=whole)
+        if wrong:
+            found.append((folder.record / "SHA256SUMS", wrong, f"tachograph restore {name}"))
         if len(found) == before:
             _check_record(folder, found)
     return found
@@ -102,7 +115,9 @@ def _check_against_ledger(folder: StudyFolder, state: StudyState, found: list[tu
         found.append((folder.ledger, f"it is gone or empty, but {there[0]} is there", copy))
         return
     for place in sorted(folder.attempts.glob("*/[0-9]*")):
-        if not any(attempt.number == int(place.name) for attempt in state.attempts.get(place.parent.name, [])):
+        if place.name.isdecimal() and not any(
+            attempt.number == int(place.name) for attempt in state.attempts.get(place.parent.name, [])
+        ):
             found.append((folder.ledger, f"it does not tell of {place}", copy))
     written = state.last("record_written", "record_set_aside")
     if folder.record_seal.exists() and (written is None or written["event"] != "record_written"):

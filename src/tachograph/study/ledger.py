@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tachograph.errors import TachographError
-from tachograph.files import canonical_json, parse_json
+from tachograph.files import canonical_json, parse_json, read_bounded
 
 GENESIS = "0" * 64
 MAX_BYTES = 256 * 1024 * 1024  # a record comes from anywhere
@@ -51,12 +52,13 @@ class Ledger:
         """All events, oldest first; the chain is checked. An absent ledger is empty."""
         if not self.path.exists():
             return []
-        size = self.path.stat().st_size
-        if size > MAX_BYTES:
-            raise TachographError(f"{self.path}: {size} bytes, expected a ledger of at most {MAX_BYTES}")
+        try:
+            content = read_bounded(self.path, MAX_BYTES)
+        except OSError as error:
+            raise TachographError(f"{self.path}: cannot be read: {error.strerror}") from None
         entries = []
         previous = GENESIS
-        for number, line in enumerate(_whole_lines(self.path.read_bytes()), start=1):
+        for number, line in enumerate(_whole_lines(content), start=1):
             entry = self._parse(line, number)
             if entry.get("previous") != previous:
                 raise TachographError(
@@ -84,6 +86,8 @@ class Ledger:
         except OSError as error:
             raise TachographError(f"{self.path}: cannot be written: {error.strerror}") from None
         try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise TachographError(f"{self.path}: found a pipe, socket or device, expected a file")
             fcntl.flock(descriptor, fcntl.LOCK_EX)  # two jobs may append at once
             yield descriptor
         finally:

@@ -4,72 +4,27 @@ from __future__ import annotations
 
 import tomllib
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from tachograph.errors import TachographError
+from tachograph.files import read_bounded
 from tachograph.machine.cells import check_groups, check_names, preflight_cells, study_cells
 from tachograph.models import AnyStudy, Checker, Configuration, MachineStudy, Program, Study, Trainer
+from tachograph.models.base import Scalar
+from tachograph.models.sentences import meant, sentence
+from tachograph.models.trainer import unknown_placeholder
+from tachograph.study.planning import FILLED_LAST
 from tachograph.study.reach import refuse_undecidable
+from tachograph.yamlfile import read_yaml
 
 M = TypeVar("M", bound=BaseModel)
 MAX_TOML_BYTES = 1024 * 1024
-
-
-def _place(location: tuple[int | str, ...]) -> str:
-    text = ""
-    for part in location:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
-    return text
-
-
-def _known_keys(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
-    """The keys that the model at ``location`` knows, for the message about an unknown one."""
-    schema = model.model_json_schema(by_alias=True)
-    node: Any = schema
-    for part in location:
-        node = _resolve(schema, node)
-        if isinstance(part, int):
-            node = node.get("items", {})
-        else:
-            properties = node.get("properties", {})
-            node = properties[part] if part in properties else node.get("additionalProperties", {})
-    return sorted(_resolve(schema, node).get("properties", {}))
-
-
-def _resolve(schema: dict[str, Any], node: Any) -> dict[str, Any]:
-    while isinstance(node, dict):
-        if "$ref" in node:
-            node = schema["$defs"][node["$ref"].rsplit("/", 1)[1]]
-        elif "anyOf" in node:
-            objects = [option for option in node["anyOf"] if option.get("type") != "null"]
-            node = objects[0] if objects else {}
-        else:
-            return node
-    return {}
-
-
-def _sentence(file: str, error: ValidationError, model: type[BaseModel]) -> str:
-    """The first error of a validation, as one sentence with file, place, found and expected."""
-    errors = error.errors(include_url=False)
-    first = next((one for one in errors if one["type"] == "extra_forbidden"), errors[0])  # a typo explains the rest
-    location = first["loc"]
-    place = _place(location) or "the whole file"
-    kind = first["type"]
-    more = error.error_count() - 1
-    also = f" (and {more} more)" if more else ""
-    if kind == "extra_forbidden":
-        known = ", ".join(_known_keys(model, location[:-1])) or "none"
-        return f"{file}: {place}: unknown key, expected one of: {known}{also}"
-    if kind == "missing":
-        return f"{file}: {place}: the key is missing{also}"
-    message = first["msg"].removeprefix("Value error, ")
-    if kind == "value_error":
-        return f"{file}: {place}: {message}{also}" if location else f"{file}: {message}{also}"
-    return f"{file}: {place}: found {first['input']!r}, expected: {message}{also}"
+CONFIGURATION_FILE = Path("config/config.yaml")
+WHAT = {"studies": "a study", "trainers": "a trainer", "checkers": "a checker"}  # by folder, for an empty file
 
 
 def validate(model: type[M], value: Any, file: str) -> M:
@@ -77,15 +32,16 @@ def validate(model: type[M], value: Any, file: str) -> M:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        raise TachographError(_sentence(file, error, model)) from None
+        raise TachographError(sentence(file, error, model, value)) from None
 
 
 def read_toml(path: Path) -> dict[str, Any]:
     """A TOML file as a dictionary. Raises TachographError if it is missing, too large or not TOML."""
     try:
-        if path.stat().st_size > MAX_TOML_BYTES:
-            raise TachographError(f"{path}: larger than {MAX_TOML_BYTES} bytes, expected a study or trainer file")
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        text = read_bounded(path, MAX_TOML_BYTES).decode()
+        if not text.strip():
+            raise TachographError(f"{path}: the file is empty, expected {WHAT.get(path.parent.name, 'a TOML file')}")
+        return tomllib.loads(text)
     except FileNotFoundError:
         raise TachographError(f"{path}: the file is not there") from None
     except RecursionError:
@@ -114,6 +70,11 @@ def _load_named(model: type[N], path: Path) -> N:
     return found
 
 
+def study_names(folder: Path) -> list[str]:
+    """The studies that have a file in ``folder``/studies."""
+    return sorted(path.stem for path in (folder / "studies").glob("*.toml"))
+
+
 def load_study(folder: Path, name: str) -> tuple[AnyStudy, Program]:
     """``folder``/studies/``name``.toml and the program that it names, both checked, also against each other.
 
@@ -121,8 +82,9 @@ def load_study(folder: Path, name: str) -> tuple[AnyStudy, Program]:
     """
     path = folder / "studies" / f"{name}.toml"
     if not path.exists():
-        have = ", ".join(sorted(p.stem for p in path.parent.glob("*.toml"))) or "none"
-        raise TachographError(f"{path}: the study file is not there; studies there are: {have}")
+        have = study_names(folder)
+        known = f"{', '.join(have) or 'none'}{meant(name, have)}"
+        raise TachographError(f"{path}: the study file is not there; studies there are: {known}")
     if read_toml(path).get("schema") == "machine/1":
         machine = _load_named(MachineStudy, path)
         checker = load_checker(folder, machine.checker)
@@ -132,6 +94,7 @@ def load_study(folder: Path, name: str) -> tuple[AnyStudy, Program]:
     study = _load_named(Study, path)
     trainer = load_trainer(folder, study.trainer)
     _check_settings(study, trainer, path)
+    _check_placeholders(study, trainer, path)
     _check_parts(study, trainer, path)
     if study.machine is not None:
         check_groups(study.machine.cells, load_checker(folder, study.machine.checker), f"{path}: machine")
@@ -141,13 +104,10 @@ def load_study(folder: Path, name: str) -> tuple[AnyStudy, Program]:
 
 
 def _check_settings(study: Study, trainer: Trainer, path: Path) -> None:
-    places = [("settings", study.settings)]
-    places += [(f"arms.{name}.settings", arm.settings) for name, arm in study.arms.items()]
-    places += [(f"candidates.{name}.settings", one.settings) for name, one in study.candidates.items()]
-    for place, settings in places:
+    for place, settings in _given_settings(study):
         for key, value in settings.items():
             if key not in trainer.settings:
-                known = ", ".join(sorted(trainer.settings)) or "none"
+                known = f"{', '.join(sorted(trainer.settings)) or 'none'}{meant(key, trainer.settings)}"
                 raise TachographError(f"{path}: {place}.{key}: unknown setting, trainer {trainer.name} has: {known}")
             wrong = trainer.settings[key].check(value)
             if wrong:
@@ -156,6 +116,44 @@ def _check_settings(study: Study, trainer: Trainer, path: Path) -> None:
         for key, setting in trainer.settings.items():
             if setting.default is None and key not in study.settings and key not in arm.settings:
                 raise TachographError(f"{path}: arm {name}: setting {key!r} is missing and has no default")
+
+
+def _check_placeholders(study: Study, trainer: Trainer, path: Path) -> None:
+    """What is in braces in the words that a study adds to commands must mean something there.
+
+    A setting's value is filled only with what is decided when a run starts.
+    """
+    known = trainer.placeholders("command")
+    for place, words in _added_words(study):
+        for index, word in enumerate(words):
+            wrong = unknown_placeholder(word, known)
+            if wrong:
+                raise TachographError(f"{path}: {place}[{index}]: {wrong}")
+    for place, settings in _given_settings(study):
+        for key, value in settings.items():
+            wrong = unknown_placeholder(str(value), FILLED_LAST)
+            if wrong:
+                raise TachographError(f"{path}: {place}.{key}: {wrong}")
+
+
+def _added_words(study: Study) -> Iterator[tuple[str, list[str]]]:
+    for name, arm in study.arms.items():
+        yield f"arms.{name}.arguments", arm.arguments
+    for index, check in enumerate(study.smoke):
+        yield f"smoke[{index}].like.arguments", check.like.arguments
+    for name, one in study.candidates.items():
+        yield f"candidates.{name}.arguments", one.arguments
+        yield f"candidates.{name}.shared_arguments", one.shared_arguments
+
+
+def _given_settings(study: Study) -> Iterator[tuple[str, dict[str, Scalar]]]:
+    yield "settings", study.settings
+    for name, arm in study.arms.items():
+        yield f"arms.{name}.settings", arm.settings
+    for index, check in enumerate(study.smoke):
+        yield f"smoke[{index}].like.settings", check.like.settings
+    for name, one in study.candidates.items():
+        yield f"candidates.{name}.settings", one.settings
 
 
 def _check_parts(study: Study, trainer: Trainer, path: Path) -> None:
@@ -179,7 +177,7 @@ def _check_parts(study: Study, trainer: Trainer, path: Path) -> None:
     for metric in study.curves:
         columns = [*trainer.history.metrics, *trainer.history.sparse_metrics]
         if metric.column not in columns:
-            known = ", ".join(columns)
+            known = f"{', '.join(columns)}{meant(metric.column, columns)}"
             raise TachographError(f"{path}: curves: found column {metric.column!r}, expected one of: {known}")
 
 
@@ -205,6 +203,18 @@ def refuse_shared_registration(folder: Path, study: AnyStudy) -> None:
             )
 
 
-def load_configuration(value: Mapping[str, Any], file: str = "config/config.yaml") -> Configuration:
-    """The workflow's configuration, as Snakemake merged it from file and command line, checked."""
+def load_configuration(value: Mapping[str, Any], file: str = str(CONFIGURATION_FILE)) -> Configuration:
+    """The workflow's configuration, checked; ``file`` is named in errors."""
     return validate(Configuration, dict(value), file)
+
+
+def merged_configuration(files: Sequence[Path], given: Mapping[str, Any]) -> Configuration:
+    """The configuration of ``files``, later ones first in rank, under what the command line gives (``--config``).
+
+    The files are read by :func:`tachograph.yamlfile.read_yaml`. Raises TachographError.
+    """
+    merged: dict[str, Any] = {}
+    for file in files:
+        merged |= read_yaml(file)
+    names = [str(file) for file in files] + (["--config"] if given else [])
+    return load_configuration({**merged, **given}, " with ".join(names) or "--config")

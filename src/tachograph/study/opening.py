@@ -8,10 +8,9 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tachograph.errors import TachographError
 from tachograph.host.choice import device_kind
@@ -19,19 +18,22 @@ from tachograph.machine.cells import preflight_cells, study_cells
 from tachograph.machine.planning import plan_cells, usable_processors
 from tachograph.models import AnyStudy, Checker, Configuration, MachineStudy, Program, Study, Trainer
 from tachograph.models.base import ID_PATTERN
+from tachograph.models.sentences import meant
 from tachograph.scripting import CONFIGURATION_VARIABLE
 from tachograph.scripting import configuration as told_configuration
 from tachograph.study.fingerprint import code_fingerprint
 from tachograph.study.integrity import refuse_damage, refuse_links
 from tachograph.study.layout import StudyFolder
-from tachograph.study.loading import load_checker, load_configuration, load_study, refuse_shared_registration
+from tachograph.study.loading import load_checker, load_study, refuse_shared_registration, study_names
 from tachograph.study.planning import BAND, IDENTITY_CHARACTERS, DeviceKind, PlannedRun, plan_study
+from tachograph.study.programs import refuse_missing_programs
 from tachograph.study.registration import content_digest, refuse_silent_change
 from tachograph.study.state import read_state
 
 CONFIG = Path("config")
 RESULTS = Path("results")
 TARGET = re.compile(rf"(?:\./)?{RESULTS}/([^/]+)/.")
+OPTIONS_WITH_A_PATH = {"--report", "--archive", "--directory", "-d", "--configfile", "--configfiles", "--shadow-prefix"}
 ROLE_FOLDERS = {"runs": "run", "preflight": "preflight", "baseline": "baseline", "burnin": "burnin", "aa": "aa"}
 RUN_TARGET = re.compile(
     rf"results/(?P<study>[^/]+)/(?P<folder>{'|'.join(ROLE_FOLDERS)})/((?P<arm>[^/]+)/)?seed(?P<seed>[^/]+)/[^/]+"
@@ -82,18 +84,29 @@ class OpenedStudy:
         return [str(self.folder.path / run.plan_file) for run in self.planned]
 
 
-def refuse_unplanned(studies: Mapping[str, OpenedStudy], targets: Iterable[str]) -> None:
-    """Raise TachographError for a target that looks like a run of a study and is none of its planned ones.
+def refuse_unplanned(studies: Mapping[str, OpenedStudy], arguments: Sequence[str]) -> None:
+    """Raise TachographError for a target of a study that is not there, or of a run that its study does not plan.
 
-    Snakemake would print its own traceback around the sentence of an input function.
+    ``arguments`` is the command line of Snakemake, which knows its targets only later, and would print its own
+    traceback around the sentence of an input function.
     """
-    for target in targets:
+    for before, target in zip(["", *arguments], arguments, strict=False):
+        named = TARGET.match(target)
+        if named and named[1] not in studies and before not in OPTIONS_WITH_A_PATH:
+            have = study_names(CONFIG)
+            known = f"{', '.join(have) or 'none'}{meant(named[1], have)}"
+            raise TachographError(f"{target}: found no study {named[1]!r}, expected one of: {known}")
         match = RUN_TARGET.fullmatch(os.path.normpath(target))
         one = studies.get(match["study"]) if match else None
         if match and one and os.path.normpath(target) not in one.files():
             role = ROLE_FOLDERS[match["folder"]]
             arm = match["arm"] or next((run.arm for run in one.planned if run.role == role), "")
             one.find(role, arm, match["seed"])  # says which ones are planned
+
+
+def is_dry_run(arguments: Sequence[str]) -> bool:
+    """Whether the command line of Snakemake asks for a plan only (``-n``, ``-np``, ``--dry-run``)."""
+    return any(re.fullmatch(r"--dry-?run|-[A-Za-z]*n[A-Za-z]*", one) for one in arguments)
 
 
 def study_folder(name: str) -> StudyFolder:
@@ -124,19 +137,26 @@ def open_study(name: str, configuration: Configuration, root: Path, rank: int = 
 
 
 def _plan_machine(study: MachineStudy, checker: Checker, kind: DeviceKind, root: Path) -> list[PlannedRun]:
-    code = code_fingerprint(checker.code, root, f"{CONFIG}/checkers/{checker.name}.toml")
+    file = f"{CONFIG}/checkers/{checker.name}.toml"
+    code = code_fingerprint(checker.code, root, file)
     threads = study.threads or usable_processors()
-    return plan_cells(study.name, study_cells(study, checker), checker, kind, code, threads)
+    planned = plan_cells(study.name, study_cells(study, checker), checker, kind, code, threads)
+    refuse_missing_programs(planned, root, file)
+    return planned
 
 
 def _plan_training(study: Study, trainer: Trainer, kind: DeviceKind, root: Path) -> list[PlannedRun]:
     first: list[PlannedRun] = []
     if study.machine is not None:
         checker = load_checker(CONFIG, study.machine.checker)
-        code = code_fingerprint(checker.code, root, f"{CONFIG}/checkers/{checker.name}.toml")
+        file = f"{CONFIG}/checkers/{checker.name}.toml"
+        code = code_fingerprint(checker.code, root, file)
         first = plan_cells(study.name, preflight_cells(study.machine), checker, kind, code, study.threads)
-    code = code_fingerprint(trainer.code, root, f"{CONFIG}/trainers/{trainer.name}.toml")
-    return plan_study(study, trainer, kind, code, first)
+        refuse_missing_programs(first, root, file)
+    file = f"{CONFIG}/trainers/{trainer.name}.toml"
+    planned = plan_study(study, trainer, kind, code_fingerprint(trainer.code, root, file), first)
+    refuse_missing_programs(planned[len(first) :], root, file)
+    return planned
 
 
 def named_studies(arguments: Sequence[str]) -> list[str]:
@@ -151,14 +171,13 @@ def named_studies(arguments: Sequence[str]) -> list[str]:
 
 
 def open_studies(
-    config: Mapping[str, Any], root: Path, arguments: Sequence[str] = ()
+    configuration: Configuration, root: Path, arguments: Sequence[str] = ()
 ) -> tuple[Configuration, dict[str, OpenedStudy]]:
     """All configured studies, checked: files valid, sealed results as they were, no silent change.
 
     A study that is not configured is opened too if ``arguments``, the command line of Snakemake, name a file of it.
     """
     check_platform()
-    configuration = load_configuration(config)
     more = [name for name in named_studies(arguments) if name not in configuration.studies]
     configuration = configuration.model_copy(update={"studies": [*configuration.studies, *more]})
     opened = {}

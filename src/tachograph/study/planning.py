@@ -5,6 +5,7 @@ Standard library and models only: this is imported each time the Snakefile is re
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -14,7 +15,7 @@ from tachograph.errors import TachographError
 from tachograph.files import digest
 from tachograph.models import Arm, Candidate, Study, Trainer
 from tachograph.models.base import Scalar
-from tachograph.models.trainer import PLACEHOLDER
+from tachograph.models.trainer import PLACEHOLDER, unknown_placeholder
 
 Role = Literal["cell", "parity", "preflight", "baseline", "profile", "burnin", "run", "aa", "candidate"]
 DeviceKind = Literal["cpu", "gpu"]
@@ -24,6 +25,7 @@ BAND = 100_000  # priorities of one study; more planned runs than this would mix
 COMPONENT = "component"
 SWEEP = "sweep"
 PARITY = "parity"
+FILLED_LAST = frozenset({"python", "out", "device", "seed"})  # what is decided when a run starts
 
 
 @dataclass(frozen=True)
@@ -265,7 +267,12 @@ class _Planner:
             sizes = ",".join(map(str, self.study.sweep.batch_sizes))
             values |= {"batch_sizes": sizes, "warm_up": self.study.sweep.warm_up, "calls": self.study.sweep.calls}
         arguments = arm.arguments if template is self.trainer.command else []
-        return tuple(fill(part, values) for part in [*template, *arguments])
+        command = tuple(fill(part, values) for part in [*template, *arguments])
+        for part in command:
+            wrong = unknown_placeholder(part, FILLED_LAST)
+            if wrong:  # such as a setting without default that arms give, in a command that is about all arms
+                raise TachographError(f"study {self.study.name}: {shlex.join(template)}: {wrong}; it has no value here")
+        return command
 
     def _append(
         self,

@@ -75,7 +75,7 @@ def in_words(number: int) -> str:
 
 def _spoken_of(folder: StudyFolder, planned: list[PlannedRun], state: StudyState) -> set[tuple[str, int]]:
     """Run and number of every attempt that is counted, published, or listed in a record, standing or set aside."""
-    kept = {(run.key, counted.number) for run in planned if (counted := state.counted(run))}
+    kept = {(run.key, settled.number) for run in planned if (settled := state.settled(run))}
     kept |= {(key, event["attempt"]) for key, event in state.published.items() if key not in state.requested}
     for record in [folder.record, *sorted(folder.records.glob("*"))]:
         if record.is_dir():

@@ -11,7 +11,7 @@ def next_record_folder(folder: StudyFolder) -> int:
     """The number under which the standing record would be set aside."""
     if not folder.records.is_dir():
         return 1
-    return max((int(p.name) for p in folder.records.iterdir() if p.name.isdigit()), default=0) + 1
+    return max((int(p.name) for p in folder.records.iterdir() if p.name.isdecimal()), default=0) + 1
 
 
 def set_record_aside(folder: StudyFolder, why: str) -> bool:
@@ -39,10 +39,10 @@ def set_record_aside(folder: StudyFolder, why: str) -> bool:
 
 
 def discard_attempt(folder: StudyFolder, key: str, attempt: int, reason: str) -> None:
-    """Take the counted attempt at a run out: a line in the ledger, and the standing record set aside.
+    """Take the attempt that stands for a run out: a line in the ledger, and the standing record set aside.
 
-    Only what counts can be discarded, so its history lay there to be read: its numbers were known, whoever looked.
-    The line says besides whether a record had told them.
+    Only what has a result can be discarded, so its history lay there to be read: its numbers were known, whoever
+    looked. The line says besides whether a record had told them.
     """
     told = set_record_aside(folder, f"{key} is made again: {reason}")
     Ledger(folder.ledger).append(

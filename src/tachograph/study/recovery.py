@@ -7,11 +7,12 @@ import socket
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from tachograph.files import remove_partial, sha256_file, unlocked
+from tachograph.files import remove_partial, unlocked
 from tachograph.lease.processes import boot_id, is_alive
 from tachograph.study.layout import BEGUN_RECORD, StudyFolder
 from tachograph.study.ledger import Ledger
 from tachograph.study.planning import PlannedRun
+from tachograph.study.seal import seal
 from tachograph.study.state import Attempt, StudyState, read_state
 
 NO_END = "nothing told how it ended: its program was killed, the machine went down, or the disk was full"
@@ -46,11 +47,7 @@ def close_abandoned(folder: StudyFolder, keys: Iterable[str] | None = None) -> l
                     signal=None,
                     validity="invalid",
                     reason=NO_END,
-                    files={
-                        path.relative_to(place).as_posix(): sha256_file(path)
-                        for path in sorted(place.rglob("*"))
-                        if path.is_file() and not path.is_symlink()
-                    },
+                    files={} if place.is_symlink() else seal(place),
                     hold_seconds=None,
                 )
                 closed.append(attempt)

@@ -16,7 +16,7 @@ from typing import Any
 
 from tachograph.errors import TachographError
 from tachograph.host.choice import choose_device
-from tachograph.lease.lockfile import lock_path, prepare_folder
+from tachograph.lease.lockfile import lock_path, prepare_folder, refuse_unusable_folder
 from tachograph.lease.processes import is_alive
 from tachograph.models import Configuration
 from tachograph.scripting import tell_jobs
@@ -54,14 +54,28 @@ def begin(
     tell_jobs(configuration, forced)
     check_caps(resources)
     for one in studies:
-        device = choose_device(one.planned[0].device_kind, configuration.device, one.study.name)
-        folder = Path(configuration.lease_folder) if configuration.lease_folder else None
-        prepare_folder(lock_path(folder, device.physical_id))
+        prepare_folder(_lock_of(one, configuration))
         _held.append(_take_session(one.folder))
         close_abandoned(one.folder)
         remove_leftovers(one.folder)
         announce_requests(one.folder, one.planned, outputs)
         write_status(one.folder)
+
+
+def _lock_of(one: OpenedStudy, configuration: Configuration) -> Path:
+    """The lock file of the device that the runs of a study are made on. Raises TachographError if it is not there."""
+    device = choose_device(one.planned[0].device_kind, configuration.device, one.study.name)
+    folder = Path(configuration.lease_folder) if configuration.lease_folder else None
+    return lock_path(folder, device.physical_id)
+
+
+def obstacle(one: OpenedStudy, configuration: Configuration) -> str | None:
+    """Why this machine could not execute a study as it is now, as far as a plan may look: nothing is made for it."""
+    try:
+        refuse_unusable_folder(_lock_of(one, configuration))
+    except TachographError as error:
+        return str(error)
+    return None
 
 
 def check_caps(resources: Mapping[str, Any]) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from tachograph.errors import TachographError
 from tachograph.study.layout import StudyFolder
 from tachograph.study.ledger import Ledger
 from tachograph.study.planning import PlannedRun
 
+KEY = re.compile(r"[a-z]+-[A-Za-z0-9][A-Za-z0-9_-]*-seed[0-9]+")
 ATTEMPT_STATUSES = ("finished", "failed", "killed", "time_limit", "interrupted")
 
 
@@ -37,6 +40,7 @@ class Attempt:
     status: str | None = None
     validity: str | None = None
     reason: str | None = None
+    gate: str | None = None  # the gate that a result which could be read did not pass
     ended_at: str | None = None
     files: dict[str, str] = field(default_factory=dict)
     hold_seconds: float | None = None
@@ -51,6 +55,11 @@ class Attempt:
     @property
     def counts(self) -> bool:
         return self.validity == "valid" and self.discarded is None
+
+    @property
+    def stands(self) -> bool:
+        """Whether it is a result: it counts, or its history was read to the end and did not pass a gate."""
+        return self.counts or (self.gate is not None and self.discarded is None)
 
 
 @dataclass
@@ -69,6 +78,15 @@ class StudyState:
                 return attempt
         return None
 
+    def settled(self, planned: PlannedRun) -> Attempt | None:
+        """The attempt whose result stands for ``planned``: the one that counts, else the newest that failed a gate.
+
+        A run that went to its end and failed a gate is an answer about its arm, and trying it again until it passes
+        would be a choice among draws. So it stays invalid until it is discarded or asked for again.
+        """
+        tries = [a for a in self.attempts.get(planned.key, []) if a.stands and a.identity == planned.identity]
+        return self.counted(planned) or (tries[-1] if tries else None)
+
     def run_status(self, planned: PlannedRun) -> str:
         """``counted``, ``invalid`` (tried, none valid) or ``missing``."""
         if self.counted(planned):
@@ -83,7 +101,7 @@ class StudyState:
     @property
     def any_finished(self) -> bool:
         """Whether the numbers of some run were already there to be known."""
-        return any(attempt.validity == "valid" for tries in self.attempts.values() for attempt in tries)
+        return any(one.validity == "valid" or one.gate is not None for tries in self.attempts.values() for one in tries)
 
     def last(self, *kinds: str) -> dict[str, Any] | None:
         """The newest event of one of these kinds."""
@@ -91,48 +109,61 @@ class StudyState:
 
 
 def read_state(folder: StudyFolder) -> StudyState:
-    """Read the ledger. Raises TachographError if its chain is broken or a line is damaged."""
-    return interpret(Ledger(folder.ledger).read())
-
-
-def interpret(events: Iterable[dict[str, Any]]) -> StudyState:
-    """Fold the events of a ledger into the state of the study."""
-    state = StudyState(events=list(events), attempts={}, published={}, requested=set())
+    """Read the ledger. Raises TachographError if its chain is broken, or a line is damaged or lacks something."""
+    state = StudyState(events=Ledger(folder.ledger).read(), attempts={}, published={}, requested=set())
     for line, event in enumerate(state.events, start=1):
-        kind, key = event["event"], event.get("run", "")
-        if kind == "requested":
-            state.requested.add(key)
-        elif kind == "published":
-            state.requested.discard(key)
-            state.published[key] = event
-        elif kind == "started":
-            state.attempts.setdefault(key, []).append(
-                Attempt(
-                    key=key,
-                    number=event["attempt"],
-                    identity=event["identity"],
-                    started_at=event["at"],
-                    process=event["process"],
-                )
-            )
-        elif kind in ("ended", "discarded", "pruned"):
-            attempt = next(a for a in state.attempts[key] if a.number == event["attempt"])
-            if kind == "ended":
-                attempt.status, attempt.validity = event["status"], event["validity"]
-                attempt.reason, attempt.ended_at = event["reason"], event["at"]
-                attempt.files, attempt.hold_seconds = event["files"], event["hold_seconds"]
-            elif kind == "pruned":
-                attempt.pruned |= {name: Pruned(size, line) for name, size in event["files"].items()}
-            else:
-                if state.published.get(key, {}).get("attempt") == attempt.number:
-                    state.requested.add(key)  # the discard withdraws the published copy
-                attempt.discarded = {
-                    "reason": event["reason"],
-                    "at": event["at"],
-                    "known": event["numbers_known"],
-                    "in_record": event.get("in_record"),
-                }
+        try:
+            _fold(state, line, event)
+        except (KeyError, TypeError, ValueError, AttributeError, StopIteration) as error:
+            raise TachographError(
+                f"{folder.ledger}: line {line}: no event of a study: {type(error).__name__}: {error}"
+            ) from None
     return state
+
+
+def _fold(state: StudyState, line: int, event: dict[str, Any]) -> None:
+    """Bring ``state`` up to date with one more line of the ledger."""
+    kind, key = event["event"], event.get("run", "")
+    if key and not KEY.fullmatch(key):
+        raise ValueError(f"found the run {key!r}")
+    for name in event.get("files", ()):
+        if not name or name.startswith("/") or ".." in name.split("/"):
+            raise ValueError(f"found the file {name!r}, expected one below the folder of the study")
+    if kind == "requested":
+        state.requested.add(key)
+    elif kind == "published":
+        state.requested.discard(key)
+        state.published[key] = event
+    elif kind == "started":
+        state.attempts.setdefault(key, []).append(
+            Attempt(
+                key=key,
+                number=event["attempt"],
+                identity=event["identity"],
+                started_at=event["at"],
+                process=event["process"],
+            )
+        )
+    elif kind in ("ended", "judged", "discarded", "pruned"):
+        attempt = next(a for a in state.attempts[key] if a.number == event["attempt"])
+        if kind == "ended":
+            attempt.status, attempt.validity = event["status"], event["validity"]
+            attempt.reason, attempt.ended_at = event["reason"], event["at"]
+            attempt.gate = event.get("gate")
+            attempt.files, attempt.hold_seconds = event["files"], event["hold_seconds"]
+        elif kind == "judged":
+            attempt.validity, attempt.reason, attempt.gate = event["validity"], event["reason"], event["gate"]
+        elif kind == "pruned":
+            attempt.pruned |= {name: Pruned(size, line) for name, size in event["files"].items()}
+        else:
+            if state.published.get(key, {}).get("attempt") == attempt.number:
+                state.requested.add(key)  # the discard withdraws the published copy
+            attempt.discarded = {
+                "reason": event["reason"],
+                "at": event["at"],
+                "known": event["numbers_known"],
+                "in_record": event.get("in_record"),
+            }
 
 
 def counts(planned: Iterable[PlannedRun], state: StudyState) -> dict[str, Any]:

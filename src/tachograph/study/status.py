@@ -8,7 +8,7 @@ from tabulate import tabulate
 
 from tachograph.files import write_text
 from tachograph.record.markdown import text
-from tachograph.study.integrity import damaged_files
+from tachograph.study.integrity import damaged_files, run_command
 from tachograph.study.layout import StudyFolder
 from tachograph.study.ledger import utc_now
 from tachograph.study.planning import PlannedRun
@@ -71,6 +71,12 @@ def _row(run: PlannedRun, state: StudyState, text: Callable[[str], str]) -> list
     return [run.key, state.run_status(run), str(tries), last]
 
 
+def _failed(run: PlannedRun, state: StudyState) -> bool:
+    """Whether its newest attempt failed by itself; an interrupted one says nothing about the run."""
+    latest = state.latest(run.key)
+    return latest is not None and latest.discarded is None and latest.status in ("failed", "killed", "time_limit")
+
+
 def execution_command(study: str, cores: str = "all") -> str:
     """The command line that executes ``study``, whatever config/config.yaml names."""
     return f"snakemake --cores {cores} --resources gpu=1 --config studies='[\"{study}\"]'"
@@ -78,13 +84,21 @@ def execution_command(study: str, cores: str = "all") -> str:
 
 def next_step(folder: StudyFolder, planned: list[PlannedRun], state: StudyState) -> str:
     """One sentence: what the user does now."""
-    open_runs = [run.key for run in planned if state.run_status(run) != "counted"]
+    open_runs = [run for run in planned if state.settled(run) is None]
     if open_runs:
-        return f"`{execution_command(folder.path.name)}` makes what is open: {', '.join(open_runs)}."
+        keys = ", ".join(run.key for run in open_runs)
+        failed = [run.key for run in open_runs if _failed(run, state)]
+        sentence = f"`{execution_command(folder.path.name)}` makes what is open: {keys}."
+        if failed:
+            settle = run_command("settle", folder.path.name, failed[0])
+            sentence += f" If it fails again whatever you do, `{settle}` lets it stand as invalid in the record."
+        return sentence
     if not folder.record_seal.exists():
-        return f"all runs count; `{execution_command(folder.path.name)}` writes the record."
+        return f"all runs have a result; `{execution_command(folder.path.name)}` writes the record."
     broken = damaged_files(folder, state)
     if broken:
         path, wrong, way_on = broken[0]
         return f"`{path}`: {wrong}; {way_on}."
-    return f"nothing; the record is in `{folder.record}/record.md`."
+    invalid = [run for run in planned if state.counted(run) is None]
+    again = f"; `snakemake {folder.path / invalid[0].target} -f` makes an invalid run again" if invalid else ""
+    return f"nothing; the record is in `{folder.record}/record.md`{again}."

@@ -171,12 +171,14 @@ def test_of_rivals_the_fastest_is_kept(sealed: SealedStudy, tmp_path: Path) -> N
 
 def history(iterations: list[float], loss: float | str = 0.0) -> str:
     """Iterations of 100 steps that took so many seconds; the stage took half of each."""
-    lines = []
+    lines, now = [], 0.0
     for number, seconds in enumerate(iterations, start=1):
+        now += seconds
+        clocks = {"monotonic": now, "wall": 1.8e9 + now}
         metrics = {"policy_loss": loss if number == 2 else 0.0, "entropy": 3.0, "kept": 5, "games_finished": 3}
         endings = {f"endings_{kind}": 0 for kind in ("flag", "no_moves", "battleless", "ply_cap")}
         times = {"collection_seconds": seconds / 2, "move_update_seconds": seconds / 2, "iteration_seconds": seconds}
-        lines.append(json.dumps({"iteration": number, "steps": 100, **times, **metrics, **endings}))
+        lines.append(json.dumps({"iteration": number, "steps": 100, **times, **clocks, **metrics, **endings}))
     return "\n".join(lines) + "\n"
 
 

@@ -88,6 +88,18 @@ def test_each_condition_of_the_rule_matters(
     assert words in one["sentence"]
 
 
+def test_all_that_holds_an_arm_is_told(sealed: SealedStudy, judged: dict[str, Any]) -> None:
+    """A speed with reservations, curves without a verdict and a missing run: three causes, all in the sentence."""
+    analysis = good(judged)
+    analysis["reservations"].append({"arm": "fast", "sentence": "drift of +9 %"})
+    analysis["curve_verdicts"][0]["verdict"] = "NO VERDICT"
+    analysis["counts"].update(counted=12)
+    one = decision(sealed, analysis)["arms"][0]
+    assert one["decision"] == "HOLD"
+    for words in ("PROVISIONAL (GAIN but for this: drift of +9 %)", "curves are NO VERDICT", "12 of 13 planned runs"):
+        assert words in one["sentence"]
+
+
 def test_registered_options_of_the_rule_matter(sealed: SealedStudy, judged: dict[str, Any]) -> None:
     """A higher minimum effect, a second session and an allowed detectable difference each change the decision."""
     assert sealed.study.decision is not None

@@ -19,13 +19,15 @@ CELL = CellGroup(name="conv", kind="repeatability", operation="convolution")
 
 def cell_file(repeats: bool, status: str = "finished", signal: str | None = None) -> dict[str, Any]:
     """What a repeatability cell leaves: 6.25 % of the elements differ, or none."""
-    row = {"threads": 1, "calls": 20, "differing_rate_upper_bound": 0.15 if repeats else None}
+    row = {
+        "threads": 1, "process": 0, "repeats": 20, "hashes": {"a": 20} if repeats else {"a": 10, "b": 10},
+        "fraction_differing": 0.0 if repeats else 0.0625, "max_abs_difference": 0.0 if repeats else 0.146,
+        "max_magnitude": 1.0, "nonfinite_calls": 0, "corrupted_calls": None,
+    }  # fmt: skip
     record = {
         "settings": {"device": "cpu"},
-        "measured": {"summary": {"repeats_in_process": repeats, "by_threads": [row]}},
-        "verdict": "PASS" if repeats else "FAIL",
-        "reasons": [] if repeats else ["does not repeat at 1 thread: 0.0625 of the elements"],
-        "host": {"processors": 2, "foreign_processors": None, "stolen_processors": None},
+        "measured": {"rows": [row]},
+        "host": {"processors": 2, "foreign_processors": None, "stolen_processors": None, "unknown": {}},
         "fault": None,
     }
     ended = {"started": True, "status": status, "signal": signal, "exit_code": 0, "oom_kills": 0, "seconds": 1.0}
@@ -71,7 +73,10 @@ def test_a_machine_that_repeats_allows_the_comparison(asked: Any) -> None:
 @pytest.mark.parametrize(
     ("file", "words"),
     [
-        (cell_file(False), "REFERENCE NOT REPEATABLE (does not repeat at 1 thread: 0.0625 of the elements)"),
+        (
+            cell_file(False),
+            "REFERENCE NOT REPEATABLE (does not repeat at 1 thread (process 0): 2 different results",
+        ),
         (cell_file(True, "killed", "SIGSEGV"), "not measured (crashed(SIGSEGV))"),
         (None, "not measured (no attempt counts)"),
     ],

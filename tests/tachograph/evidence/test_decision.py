@@ -94,6 +94,30 @@ def test_decision_is_total_and_safe() -> None:
         assert found.decision is expected, (speed, curve, parity)
 
 
+def test_every_cause_of_a_decision_is_named() -> None:
+    """What holds or rejects an arm is told in full, not its first cause alone."""
+    capped = speed_verdict(FASTER, 1.05, ["drift of +9 %", "contended", "throttled"])
+    held = decide(
+        capped.verdict,
+        CurveVerdict.NO_VERDICT,
+        ParityVerdict.REFERENCE_BROKEN,
+        sessions_registered=2,
+        speed_told=capped.sentence,
+        incomplete="only 3 of 4 planned runs count",
+    )
+    assert held.decision is Decision.HOLD
+    assert held.sentence == (
+        "the speed is PROVISIONAL (GAIN but for this: drift of +9 % and 2 more); the curves are NO VERDICT; "
+        "the numerics parity is REFERENCE BROKEN; 1 of 2 registered sessions made so far; "
+        "only 3 of 4 planned runs count"
+    )
+    rejected = decide(SpeedVerdict.NO_GAIN, CurveVerdict.NOT_MATCHED, ParityVerdict.FAIL)
+    assert rejected.decision is Decision.REJECT
+    assert rejected.sentence == (
+        "the numerics parity failed; the curves are NOT MATCHED; the gain is below the registered minimum"
+    )
+
+
 def test_registered_sessions() -> None:
     """I13: 1.06x from one session is HOLD where two are registered, ADOPT "in one session" where one is."""
     case = (SpeedVerdict.GAIN, CurveVerdict.MATCHED, ParityVerdict.PASS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,8 @@ from tachograph.evidence.bestof import best_of, ratio_is_lower_bound
 from tachograph.evidence.contention import cycle_check, cycle_rate, throttled
 from tachograph.evidence.cost import break_even, one_off
 from tachograph.evidence.drift import drift_model
-from tachograph.evidence.placebo import judge_placebo
+from tachograph.evidence.interval import paired_log_t
+from tachograph.evidence.placebo import judge_placebo, placebo_cap
 from tachograph.evidence.randomness import generator
 from tachograph.evidence.withinrun import autocorrelation_time, within_run
 
@@ -103,16 +106,40 @@ def test_drift_that_cannot_be_told_from_the_arm() -> None:
     assert drift_model([1, 2, 1, 2], [False, True] * 2, ["0", "0", "1", "1"]) is None
 
 
-def test_placebo_caps_small_claims() -> None:
+def test_placebo_of_pairs() -> None:
     """I12: pairs at +12.27, -0.33, -10.88 % give 0.999; the largest deviation is the noise floor."""
-    found = judge_placebo([1, 1, 1], [1.1227, 0.9967, 0.8912], claimed=1.10)
+    found = judge_placebo([1, 1, 1], [1.1227, 0.9967, 0.8912])
     assert found.factor.factor == pytest.approx(0.999, abs=5e-4)
     assert found.largest == pytest.approx(0.1227)
-    assert found.cap is None
-    assert judge_placebo([100], [103], claimed=1.05).cap is not None
-    assert judge_placebo([100], [97], claimed=1.05).cap is not None
-    assert judge_placebo([100], [102], claimed=1.05).cap is None
-    assert judge_placebo([100], [120], claimed=None).cap is None
+
+
+@pytest.mark.parametrize(
+    ("placebo", "claimed", "least", "words"),
+    [
+        (0.999, (1.10, 1.08, 1.12), 1.05, None),
+        (1.03, (1.05, 1.04, 1.06), 1.05, "over half of the claimed 1.050x"),
+        (0.97, (1.05, 1.04, 1.06), 1.05, "over half of the claimed 1.050x"),
+        (1.02, (1.05, 1.04, 1.06), 1.05, None),
+        (1.03, (1.05, None, None), None, "over half of the claimed 1.050x"),  # one block: no interval, but a claim
+        (1.003, (1.001, 0.99, 1.012), 1.05, None),  # no effect is claimed, and one of 5 % would have been seen
+        (1.2, (1.001, 0.99, 1.012), 1.05, "least effect worth having, 1.050x"),
+        (1.08, (1.50, 0.30, 7.50), 1.05, None),  # far from 1, by an interval that says little: still a claim
+        (1.03, None, 1.2, None),
+        (1.2, None, 1.2, "least effect worth having, 1.200x"),
+        (1.2, None, None, "least effect worth having, 1.050x"),
+        (1.2, None, 1.0, "least effect worth having, 1.050x"),
+    ],
+)
+def test_placebo_too_large_for_a_claim(
+    placebo: float, claimed: tuple[float, float | None, float | None] | None, least: float | None, words: str | None
+) -> None:
+    """More than half of the claimed effect, or of the least one where none is claimed, forbids to rely on a speed."""
+    factor = None
+    if claimed is not None:
+        one = paired_log_t([1.0], [1.0])
+        factor = replace(one, factor=claimed[0], low=claimed[1], high=claimed[2])
+    found = placebo_cap(placebo, factor, least)
+    assert found is None if words is None else found is not None and words in found
 
 
 def test_best_of_is_a_lower_bound_with_its_exposure() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from lease_helpers import CPU, finish, heard, is_free, kill, python
 
 from tachograph.errors import TachographError
 from tachograph.execution.outcome import Outcome, judge
+from tachograph.execution.parenthood import plainly
 from tachograph.execution.supervise import supervise
 from tachograph.lease.acquire import acquire
 from tachograph.lease.processes import all_pids, environment_value, is_alive
@@ -109,6 +111,18 @@ def test_program_sees_what_it_should(folder: Path, tmp_path: Path) -> None:
     assert log.startswith("before\n")
     assert log.endswith("err")
     assert f"['A', 'LC_ALL', 'TACHOGRAPH_LEASE'] {tmp_path} ''" in log
+
+
+def test_words_of_a_program_that_could_not_be_started() -> None:
+    """The tool that starts programs is no concern of the reader; any other line of a log stays as it is."""
+    setpriv = shutil.which("setpriv")
+    said = "setpriv: failed to execute nosuch: No such file or directory"
+    if setpriv is not None:
+        command = [setpriv, "--pdeathsig", "KILL", "--", "nosuch"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C"})
+        said = done.stderr.strip()
+    assert plainly(said) == "program 'nosuch' could not be started: No such file or directory"
+    assert plainly("setpriv is what I call my trainer") == "setpriv is what I call my trainer"
 
 
 def test_program_that_is_not_there(folder: Path, tmp_path: Path) -> None:
@@ -350,6 +364,7 @@ sys.path.insert(0, {str(Path(__file__).parents[3] / "src")!r})
 from pathlib import Path
 from tachograph.host.device import Device
 from tachograph.lease.acquire import acquire
+from tachograph.execution.parenthood import plainly
 from tachograph.execution.supervise import supervise
 brother = subprocess.Popen(["sleep", "60"])
 with acquire(Device("cpu", "cpu", "cpu-0", ""), Path({str(folder)!r}), max_wait_s=0, max_hold_s=9) as lease:

@@ -23,6 +23,13 @@ def host(load=0.1, clock=None, foreign=0.0, **more):
     return found | more
 
 
+def file_of(status="finished", code=0, signal=None, record=None, said="", started=True, oom=0, unreadable=None):
+    """A cell's file."""
+    ends = {"status": status, "exit_code": code, "signal": signal, "oom_kills": oom, "started": started}
+    ends |= {"limit_seconds": 60.0, "reason": "no time was left"}
+    return {"ended": ends, "record": record, "said": said, "unreadable": unreadable}
+
+
 def cell_of(kind, operation, settings, arm="as-installed", fault=None, name=None):
     """A planned cell."""
     name = name or "-".join([operation, *map(str, settings.values()), arm])
@@ -56,7 +63,8 @@ def training(channels, batch, device, rate, **more):
         "samples_per_second": {"rate": rate},
         "forward_samples_per_second": rate * 3,
         "backward_samples_per_second": rate * 1.5,
-        "memory": {"share": 0.0581},
+        "memory_share": 0.0581,
+        "memory": {"of": "main memory"},
     }
     settings = {"channels": channels, "batch": batch, "dtype": "fp32"}
     return measured("throughput", "training", settings, numbers, device=device, **more)

@@ -6,8 +6,10 @@ import pytest
 from measured_cells import matmul, training
 
 from machinecheck.metrics import relative_error
-from machinecheck.probe.amd import share_of_pool
 from tachograph.machine import rates, tables
+from tachograph.machine.cellrecord import Training
+from tachograph.machine.throughput import judge_training
+from tachograph.models.bounds import Bounds
 
 # batch → (GPU, CPU) samples/s
 SAMPLES = {
@@ -79,6 +81,10 @@ def test_clock_over_load():
 
 
 def test_memory_share():
-    """5.81 % of the 94.94 GiB pool is 5.52 GiB, not a multiple of the 512 MiB carve-out."""
-    memory = {"carve_out_bytes": 536870912, "usable_pool_bytes": 101_940_000_000}
-    assert round(share_of_pool(round(5.516 * 2**30), memory), 4) == 0.0581
+    """5.52 GiB are 5.81 % of the 94.94 GiB pool."""
+    memory = {"peak_bytes": round(5.516 * 2**30), "total_bytes": 101_940_000_000, "of": "the pool"}
+    stages = {"forward": 1.0, "backward": 1.0}
+    block = {"calls": 1, "seconds": 1.0, "drained": True}
+    numbers = {"samples_per_call": 8192, "parameters": 2_006_888, "last_loss": 1.0, "stage_seconds_per_step": stages}
+    cell = Training.model_validate({**numbers, "memory": memory, "blocks": {"best": [block]}})
+    assert round(judge_training(cell, Bounds()).derived["memory_share"], 4) == 0.0581

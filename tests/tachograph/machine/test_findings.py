@@ -9,12 +9,17 @@ from tachograph.machine.sections import rows
 from tachograph.machine.selftest import selftest
 from tachograph.machine.summary import summary
 from tachograph.machine.verdict import Verdict
+from tachograph.models.bounds import Bounds
 
 
 def said(cells):
     """Sentences and box of a study with these cells, none of them planted."""
     tested = selftest(cells, {})
-    sections = {"rows": rows(cells, {}), "selftest": tested, "summary": summary(cells, tested, "as-installed")}
+    sections = {
+        "rows": rows(cells, Bounds(), {}),
+        "selftest": tested,
+        "summary": summary(cells, tested, "as-installed"),
+    }
     box = findings.not_measured(cells, sections)
     return findings.findings(cells, sections, "as-installed"), {one["what"]: one["why"] for one in box}
 
@@ -30,12 +35,30 @@ def test_findings_count_what_passed_and_name_what_is_wrong():
     text = " ".join(sentences)
     assert "Right: 1 of 2 correctness cells gave results that rounding explains." in text
     assert "WRONG: matmul-A@A.T-as-installed: A@A.T (numpy): 3 elements beyond rounding." in text
-    assert "1 of 1 rates were taken while other work shared the machine, or perhaps did: they are lower bounds" in text
+    assert "1 of 1 rates were taken while other work shared the machine: they are lower bounds" in text
     assert "re-measure on an idle host" in text
     assert "No fault was planted" in text
     assert box["accelerators"] == "every cell ran on the processor"
     assert box["soak"] == "no cell is registered"
     assert box["environment workarounds"] == "one environment is registered"
+
+
+def test_what_nobody_knows_is_told_apart_from_what_is_known():
+    """A rate whose host could not be sampled is not said to have been shared, and is held back all the same."""
+    sentences, _ = said([matmul("64", "fp32", 1.0, foreign=None), matmul("128", "fp32", 2.0, foreign=9.0)])
+    expected = (
+        "1 of 2 rates were taken while other work shared the machine and of 1 of 2 rates nobody knows whether other "
+        "work shared the machine: they are lower bounds (≥), and no claim rests on them; re-measure on an idle host."
+    )
+    assert expected in sentences
+
+
+def test_two_copies_of_a_library_are_told():
+    """The double-runtime trap of document 003 is a sentence, with the number of cells it was found in."""
+    one = measured("correctness", "integers", {}, {})
+    one.record["effective"] = {"library_copies": {"amdhip64": ["/a/libamdhip64.so", "/b/libamdhip64.so"]}}
+    sentences, _ = said([one, measured("correctness", "integers", {"seed": 1}, {})])
+    assert "Two copies of amdhip64 were loaded into one process, in 1 cell." in sentences
 
 
 def test_a_quiet_host_holds_nothing_back():

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import pytest
-from measured_cells import ended, measured
+from measured_cells import cell_of, ended, file_of, host, measured
 
 from tachograph.machine.outcome import judge_cell
 from tachograph.machine.selftest import selftest
 from tachograph.machine.summary import summary
 from tachograph.machine.verdict import EXIT_CODES, Verdict, worst
+from tachograph.models.bounds import Bounds
 from tachograph.models.checker import Fault
 
-PASSED = {"verdict": "PASS", "reasons": []}
+PASSED = {
+    "settings": {"device": "cpu", "channels": 64, "batch": 16, "dtype": "fp32"},
+    "fault": None,
+    "measured": {"losses": [2.0, 1.0], "nonfinite_parameters": 0},
+    "host": host(),
+}
 FAULTS = {
     "NaN": Fault(environment={"X": "nan"}, caught="FAIL"),
     "crash": Fault(environment={"X": "crash"}, caught="crashed"),
 }
-
-
-def file_of(status="finished", code=0, signal=None, record=None, said="", started=True, oom=0):
-    """A cell's file."""
-    ends = {"status": status, "exit_code": code, "signal": signal, "oom_kills": oom, "started": started}
-    ends |= {"limit_seconds": 60.0, "reason": "no time was left"}
-    return {"ended": ends, "record": record, "said": said, "unreadable": None}
 
 
 @pytest.mark.parametrize(
@@ -37,12 +36,13 @@ def file_of(status="finished", code=0, signal=None, record=None, said="", starte
         (file_of("failed", 1, said="ValueError: x"), ("failed", "INCOMPLETE")),
         (file_of("failed", 1, record=PASSED, said="at exit"), ("failed", "INCOMPLETE")),
         (file_of(), ("failed", "INCOMPLETE")),
+        (file_of(unreadable="measured.json: found no JSON"), ("unreadable", "INCOMPLETE")),
         (file_of("time_limit", None, started=False), ("not run", "INCOMPLETE")),
     ],
 )
 def test_classification(file, expected):
     """Nothing passes but a process that ended well and left a record; a record does not save a crash."""
-    found = judge_cell(file, "correctness")
+    found = judge_cell(cell_of("soak", "training", {}), file, Bounds(), {})
     assert (found.outcome, found.verdict) == expected
 
 

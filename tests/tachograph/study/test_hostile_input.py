@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from tachograph.study.loading import read_toml, validate
 from tachograph.study.opening import study_folder
 from tachograph.study.state import read_state
 from tachograph.study.status import status_page
+from tachograph.yamlfile import read_yaml
 
 BAD_NAMES = ["toy\n", "../toy", "toy/..", "", ".", "-n", "a b", "tøy", "a" * 65, "$(touch x)", "{workflow}", "toy\x00"]
 SPEC = HistorySpec(
@@ -108,6 +110,31 @@ def test_duplicate_keys_are_refused(tmp_path: Path) -> None:
         read_history(path, SPEC)
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ("seeds = [0, 1]", "seeds = [010]", "cannot be read as TOML"),  # 8 to YAML
+        ("threads = 1", "threads = off", "cannot be read as TOML"),
+        ("threads = 1", "threads = 1\nmax_hold_minutes = 12:30:00", "max_hold_minutes: found .*time"),
+        ("threads = 1", "threads = 1e0", "threads: found 1.0"),
+        ("threads = 1", "threads = true", "threads: found True"),
+        ('trainer = "stub"', "trainer = 0x10", "trainer: found 16"),
+    ],
+)
+def test_no_value_changes_its_type(tmp_path: Path, before: str, after: str, words: str) -> None:
+    """A number is a number, a text a text; what could be either is an error."""
+    assert before in STUDY
+    (tmp_path / "x.toml").write_text(STUDY.replace(before, after))
+    with pytest.raises(TachographError, match=words):
+        validate(Study, read_toml(tmp_path / "x.toml"), "x.toml")
+
+
+def test_small_number_is_a_number(tmp_path: Path) -> None:
+    """1e-3 is 0.001 in a study file."""
+    (tmp_path / "x.toml").write_text(STUDY.replace("threads = 1", "threads = 1\nmax_hold_minutes = 1e-3"))
+    assert validate(Study, read_toml(tmp_path / "x.toml"), "x.toml").max_hold_minutes == 0.001
+
+
 def test_oversized_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each reader has a bound: history and its lines, ledger, study file."""
     path = tmp_path / "history.jsonl"
@@ -125,8 +152,41 @@ def test_oversized_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ledger.read()
     with (tmp_path / "large.toml").open("wb") as stream:
         stream.truncate(2 << 20)
-    with pytest.raises(TachographError, match="larger than"):
+    with pytest.raises(TachographError, match="expected at most"):
         read_toml(tmp_path / "large.toml")
+
+
+@pytest.mark.parametrize(
+    ("event", "values"),
+    [
+        ("started", {"run": "run-fast-seed0"}),
+        ("started", {"run": "../../run-fast-seed0", "attempt": 1, "identity": "x", "process": {}}),
+        ("ended", {"run": "run-fast-seed0", "attempt": 1}),
+        ("published", {"run": "run-fast-seed0", "attempt": 1, "files": {"../../x": "0" * 64}}),
+        ("published", {"run": "run-fast-seed0", "attempt": 1, "files": {"/etc/passwd": "0" * 64}}),
+        ("pruned", {"run": 3, "attempt": 1, "files": {}}),
+        ("published", {"run": "run-fast-seed0", "attempt": 1, "files": 7}),
+    ],
+)
+def test_line_of_the_ledger_that_somebody_made_up(tmp_path: Path, event: str, values: dict[str, object]) -> None:
+    """The chain can be made anew by anybody: a line that lacks something, or leads out of the study, is named."""
+    folder = StudyFolder(tmp_path / "toy")
+    Ledger(folder.ledger).append("registered")
+    Ledger(folder.ledger).append(event, **values)
+    with pytest.raises(TachographError, match=r"ledger\.jsonl: line 2: no event of a study"):
+        read_state(folder)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder"])
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path, kind: str) -> None:
+    """A pipe in place of a file would keep its reader for ever."""
+    path = tmp_path / "x"
+    os.mkfifo(path) if kind == "pipe" else path.mkdir()
+    ledger = Ledger(path)
+    readers = [read_json, read_toml, read_yaml, lambda _: ledger.read(), lambda _: ledger.append("x")]
+    for read in readers:
+        with pytest.raises(TachographError, match=r"x: (found a pipe|cannot be (read|written))"):
+            read(path)
 
 
 def test_status_page_shows_words_and_no_markup(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def test_what_only_judges_does_not(load: Callable[..., Any], edit: str) -> None:
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (ONE + 'measure = "component"\n', "candidates.one: steps: the key is missing"),
+        (ONE + 'measure = "component"\n', "candidates.one.steps: the key is missing"),
         (COMPONENT + "iterations = 3\n", "iterations: found it with measure = 'component'"),
         (COMPONENT.replace("steps = 20", "steps = 3"), "at least one for each of 4 pairs"),
         (COMPONENT.replace("pairs = 4", "pairs = 1"), "candidates.one.pairs: found 1"),

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from armies.candidate import SAMPLING, Candidate, Function, Output, Setting
-from armies.candidate_forward import eager
+from armies.candidates.candidate import SAMPLING, Candidate, Function, Output, Setting
+from armies.candidates.forward import eager
 from armies.policy import log_probabilities, sample
 
 FREQUENCIES = "frequencies of the moves"

@@ -1,8 +1,8 @@
-"""Where compiled kernels are kept: a folder named by the hash of the sources they were compiled from.
+"""Compiled kernels, kept in a folder named by the hash of the sources they were compiled from.
 
 numba (0.68) notices an edit of the file that a kernel stands in, but not of a file that the kernel calls
 into or takes a constant from: an old caller would go on running old code. A folder per state of the sources
-cannot mix them. Every module with kernels imports this one first. ``NUMBA_CACHE_DIR``, if set, wins.
+cannot mix them. ``NUMBA_CACHE_DIR``, if set, wins.
 
 numba's own threads are used, not those of OpenMP: starting the latter sets the number of threads of torch too,
 as both share one library, and torch's sums depend on it. ``NUMBA_THREADING_LAYER``, if set, wins.
@@ -16,14 +16,14 @@ from pathlib import Path
 
 from numba.core import config
 
-# Kernels call and take constants from other modules with kernels and from these alone (a test looks).
+# Kernels call and take constants from each other and from these modules alone (a test looks).
 CONSTANTS = ("state.py", "variants.py")
 
 
 def kernel_sources() -> list[Path]:
-    """The files of this package that compiled code is made of."""
-    files = sorted(Path(__file__).parent.glob("*.py"))
-    return [path for path in files if path.name in CONSTANTS or "njit(" in path.read_text(encoding="utf-8")]
+    """The files that compiled code is made of."""
+    folder = Path(__file__).parent
+    return sorted(folder.glob("*.py")) + [folder.parent / name for name in CONSTANTS]
 
 
 def sources_hash() -> str:

@@ -17,8 +17,6 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
-from armies import kernel_cache  # noqa: F401  (before any kernel)
-
 # What the compiler may change: fuse a product into the sum that it goes to, and forget the sign of zero. Not the
 # order of sums. Where a kernel calls another, numba compiles the callee again within the caller, and a process
 # runs whichever copy it loads first: that depends on what was compiled and what came from the cache. With sums

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from armies.attention import BACKENDS
-from armies.candidate import Candidate, Setting
-from armies.candidate_drawing import with_gumbel
-from armies.candidate_forward import with_attention, with_compilation, with_more_games
+from armies.candidates.candidate import Candidate, Setting
+from armies.candidates.drawing import with_gumbel
+from armies.candidates.forward import with_attention, with_compilation, with_more_games
 from armies.errors import ArmiesError
 
 COMPILED = {

@@ -13,8 +13,6 @@ from typing import Any
 
 from numba import njit
 
-from armies import kernel_cache  # noqa: F401  (before any kernel)
-
 
 @cache
 def serial_twin(kernel: Callable[..., Any]) -> Callable[..., Any]:

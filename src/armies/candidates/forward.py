@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812 (its usual name)
 
 from armies.attention import BACKENDS, forced_attention
-from armies.candidate import FORWARD, Candidate, Function, Output, Setting
+from armies.candidates.candidate import FORWARD, Candidate, Function, Output, Setting
 from armies.network import MoveNetwork
 from armies.parity import Batch
 from armies.paths import CollectPath

@@ -11,7 +11,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from armies import kernel_cache  # noqa: F401  (before any kernel)
 from armies.state import (
     ALONG_COLUMN,
     ALONG_ROW,

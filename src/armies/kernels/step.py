@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from numba import njit, prange
 
-from armies import kernel_cache  # noqa: F401  (before any kernel)
-from armies.kernels_moves import extend_chain, forget_chain, write_legal_moves
-from armies.random_setups import random_below, shuffle_army
+from armies.kernels.moves import extend_chain, forget_chain, write_legal_moves
+from armies.kernels.random_setups import random_below, shuffle_army
 from armies.state import (
     KIND_BITS,
     MOVED,

@@ -13,8 +13,8 @@ from typing import Any
 
 import torch
 
-from armies.candidate import Candidate, Setting, UnavailableError
-from armies.candidates import make_candidate
+from armies.candidates.candidate import Candidate, Setting, UnavailableError
+from armies.candidates.catalogue import make_candidate
 from armies.errors import ArmiesError
 from armies.network import MoveNetwork
 from armies.parity import Errors, freeze

@@ -44,7 +44,6 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
-from armies import kernel_cache  # noqa: F401  (before any kernel)
 from armies.state import HISTORY_PLIES, KIND_BITS, LAKE, MOVED, NO_CELL, REVEALED, SIDE_SHIFT
 from armies.variants import EMPTY, KIND_NAMES, KINDS
 

@@ -1,0 +1,124 @@
+"""Is a cell's result right? Judged from its errors against a proven reference, and from what its steps did."""
+
+from __future__ import annotations
+
+from statistics import median
+
+from tachograph.machine.cellrecord import Comparison, Correctness, Steps
+from tachograph.machine.verdict import Judged, Verdict, judged, worst
+from tachograph.models.bounds import Bounds
+
+NOTHING = "; nothing was compared"
+# Few numbers average little noise away, so PyTorch's rule allows small tensors more: (at most so many, factor).
+SMALL = ((10, 10.0), (500, 5.0))
+
+
+def judge_comparisons(measured: Correctness, dtype: str, bounds: Bounds) -> Judged:
+    """Every comparison by its own numbers. Without a proven reference, or without a comparison, nothing passes."""
+    if not measured.reference.usable:
+        return Judged(Verdict.INCOMPLETE, [measured.reference.reason + NOTHING])
+    if not measured.comparisons:
+        return Judged(Verdict.INCOMPLETE, ["nothing was compared"])
+    found = {name: judge_comparison(one, dtype, bounds) for name, one in measured.comparisons.items()}
+    reasons = [f"{name}: {reason}" for name, one in found.items() for reason in one.reasons]
+    return Judged(worst(one.verdict for one in found.values()), reasons)
+
+
+def judge_comparison(one: Comparison, dtype: str, bounds: Bounds) -> Judged:
+    """Non-finite elements first, because NaN fails no ``>``; then wrong elements, or the gate of the format."""
+    if one.nonfinite:
+        return judged([f"{one.nonfinite} of {one.elements} elements are not finite"], [])
+    if one.wrong is not None:
+        return _by_elements(one, one.wrong, bounds)
+    return _by_gate(one, dtype, bounds)
+
+
+def _by_elements(one: Comparison, wrong: int, bounds: Bounds) -> Judged:
+    beyond = one.ratio is not None and one.ratio > 1
+    if not wrong and not beyond:
+        return judged([], [])
+    if one.ratio is None:
+        return judged([f"{wrong} of {one.elements} elements differ from the exact result"], [])
+    if one.wrong_with_half_sums == 0 and wrong >= bounds.widespread * one.elements:
+        return judged(
+            [],
+            [
+                f"sums are kept in half precision: errors up to {one.ratio:.3g} times what fp32 sums allow "
+                f"in {wrong / one.elements:.2g} of the elements"
+            ],
+        )
+    largest = "" if one.max_abs is None else f"largest error {one.max_abs:.3g}, "
+    first = "" if one.first is None else f"; first at {one.first}"
+    return judged(
+        [f"{wrong} of {one.elements} elements beyond rounding ({largest}{one.ratio:.3g} times the bound{first})"], []
+    )
+
+
+def _by_gate(one: Comparison, dtype: str, bounds: Bounds) -> Judged:
+    gate = bounds.gates.get(dtype)
+    if one.rmse is None or one.reference_rms is None:
+        return Judged(Verdict.INCOMPLETE, ["neither wrong elements nor root mean squares are given"])
+    if gate is None:
+        return Judged(Verdict.INCOMPLETE, [f"no gate is registered for {dtype}"])
+    if one.baseline_rmse is None:
+        return judged([f"error {one.rmse:.3g} against float64, but the baseline is not finite and allows nothing"], [])
+    limit = limit_of(one, dtype, bounds)
+    if limit is not None and one.rmse <= limit:
+        return judged([], [])
+    return judged([f"error {one.rmse:.3g} against float64, allowed {limit:.3g} (baseline {one.baseline_rmse:.3g})"], [])
+
+
+def limit_of(one: Comparison, dtype: str, bounds: Bounds) -> float | None:
+    """The largest root mean square error that the gate lets through; None where it has no number to say so."""
+    gate = bounds.gates.get(dtype)
+    if gate is None or one.baseline_rmse is None or one.reference_rms is None:
+        return None
+    small = next((factor for count, factor in SMALL if one.elements <= count), 0.0)
+    return max(gate.factor, small) * one.baseline_rmse + gate.tolerance / 10 * one.reference_rms
+
+
+def share_of_bound(one: Comparison, dtype: str, bounds: Bounds) -> float | None:
+    """The error over the largest that is allowed; None where nothing was compared, or equality was asked."""
+    if one.ratio is not None:
+        return one.ratio
+    limit = limit_of(one, dtype, bounds)
+    return None if one.rmse is None or not limit else one.rmse / limit
+
+
+def judge_steps(steps: Steps, falls: bool) -> Judged:
+    """FAIL unless losses and parameters are finite and every parameter changed; with ``falls``, the loss falls too.
+
+    It falls if the median of the last tenth is below the first loss.
+    """
+    failures = []
+    bad = steps.losses.count(None)
+    if bad:
+        rate, first = bad / len(steps.losses), steps.losses.index(None) + 1
+        failures.append(f"{bad}/{len(steps.losses)} ({rate:.2%}) losses not finite, first at step {first}")
+    if steps.nonfinite_parameters:
+        failures.append(f"{steps.nonfinite_parameters} parameters are not finite")
+    if steps.unchanged_parameters:
+        failures.append(f"parameters that did not change: {', '.join(steps.unchanged_parameters[:5])}")
+    known = [loss for loss in steps.losses if loss is not None]
+    if falls and not failures:
+        last = median(known[-max(1, len(known) // 10) :])
+        if not last < known[0]:
+            failures.append(f"the loss did not fall: {known[0]:.4g} at first, {last:.4g} at last")
+    return judged(failures, [], _of_steps(steps))
+
+
+def _of_steps(steps: Steps) -> dict[str, float | int | None]:
+    ends = steps.step_ends
+    quarter = max(1, len(ends) // 4)
+    return {
+        "steps": len(steps.losses),
+        "first_loss": steps.losses[0],
+        "last_loss": steps.losses[-1],
+        "steps_per_second_first_quarter": _rate(ends[: quarter + 1]),
+        "steps_per_second_last_quarter": _rate(ends[-quarter - 1 :]),
+    }
+
+
+def _rate(ends: list[float]) -> float | None:
+    """Steps per second between the first and the last of some step ends, seconds."""
+    return None if len(ends) < 2 or ends[-1] <= ends[0] else (len(ends) - 1) / (ends[-1] - ends[0])

@@ -1,0 +1,70 @@
+"""The verdict on what a cell measured, derived from its numbers and the registered bounds.
+
+Nothing that the cell itself thinks of them is asked: a verdict in its file is ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tachograph.machine.cellrecord import (
+    Correctness,
+    Matmul,
+    OfMatmul,
+    OfTraining,
+    Probe,
+    Record,
+    Refused,
+    Repeats,
+    Steps,
+    Training,
+    UnreadableError,
+    read,
+)
+from tachograph.machine.cells import PROBE, Cell
+from tachograph.machine.correctness import judge_comparisons, judge_steps
+from tachograph.machine.plausible import declared_peak
+from tachograph.machine.repeats import judge_repeats
+from tachograph.machine.throughput import judge_matmul, judge_training
+from tachograph.machine.verdict import Judged, Verdict
+from tachograph.models.bounds import Bounds
+
+
+def judge_record(cell: Cell, value: Any, bounds: Bounds, peaks: Mapping[str, float]) -> Judged:
+    """Judge the file that ``cell`` wrote. Raises UnreadableError, naming place and reason, where it cannot be."""
+    if cell.kind == PROBE:
+        read(Probe, value)
+        return Judged(Verdict.PASS)
+    record = read(Record, value)
+    given = value["settings"]
+    for name, asked in cell.settings.items():
+        found = given.get(name)
+        if found != asked and str(found) != str(asked):
+            raise UnreadableError(f"settings.{name}: found {found!r}, expected {asked!r}, which was asked for")
+    if cell.fault is None and record.fault is not None:
+        raise UnreadableError(f"fault: found {record.fault!r}, expected none: its numbers are not the machine's")
+    return _judge(cell, record.measured, given, bounds, peaks)
+
+
+def _judge(
+    cell: Cell, numbers: dict[str, Any], given: dict[str, Any], bounds: Bounds, peaks: Mapping[str, float]
+) -> Judged:
+    dtype = str(given.get("dtype", ""))
+    if cell.kind == "soak":
+        read(OfTraining, given, "settings")
+        return judge_steps(read(Steps, numbers, "measured"), falls=True)
+    if cell.kind == "repeatability":
+        return judge_repeats(read(Repeats, numbers, "measured"), dtype, bounds)
+    if cell.kind == "correctness":
+        if "losses" in numbers:
+            return judge_steps(read(Steps, numbers, "measured"), falls=False)
+        if numbers.get("refused") is not None:
+            return Judged(Verdict.WARN, [read(Refused, numbers, "measured").refused])
+        return judge_comparisons(read(Correctness, numbers, "measured"), dtype, bounds)
+    if "flop_per_call" in numbers:
+        read(OfMatmul, given, "settings")
+        peak = declared_peak(cell, dtype, peaks)
+        return judge_matmul(read(Matmul, numbers, "measured"), dtype, peak, bounds)
+    read(OfTraining, given, "settings")
+    return judge_training(read(Training, numbers, "measured"), bounds)

@@ -1,0 +1,51 @@
+"""What the numbers of a cell are held to. Registered, so that nobody chooses a bound after the numbers."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from tachograph.models.base import Identifier, Model, Number, PositiveNumber
+
+Share = Annotated[Number, Field(ge=0, le=1)]
+
+
+class Gate(Model):
+    """RMSE(result) ≤ ``factor`` · RMSE(baseline) + ``tolerance``/10 · RMS(reference), all against float64.
+
+    The rule by which PyTorch accepts a compiled model (torch._dynamo.utils.same); here its tolerance is relative to
+    the reference's size, so that small gradients are held to it too.
+    """
+
+    factor: PositiveNumber
+    tolerance: PositiveNumber
+
+
+class Bounds(Model):
+    """Defaults are those of the method; shares are fractions.
+
+    That an element is wrong beyond rounding needs no number here: the cell counts |C − R| > T, and none is allowed.
+    """
+
+    widespread: Share = Field(
+        default=0.05,
+        description="share of elements from which an excess that sums in half precision explain is a warning: it is "
+        "the kernel's rounding. A race touches fewer (document 003: up to 1 %)",
+    )
+    gates: dict[Identifier, Gate] = Field(
+        default={
+            "fp64": Gate(factor=2.0, tolerance=1e-12),
+            "fp32": Gate(factor=2.0, tolerance=1e-4),
+            "tf32": Gate(factor=3.0, tolerance=1e-3),
+            "fp16": Gate(factor=3.0, tolerance=1e-3),
+            "bf16": Gate(factor=3.0, tolerance=1e-2),
+        },
+        description="by number format, for results that have no bound of their own",
+    )
+    block_seconds: PositiveNumber = Field(default=0.05, description="a rate timed in shorter blocks is none")
+    clock_share: Share = Field(
+        default=0.97, description="a burst block counts if its lowest clock is at least this share of the highest"
+    )
+    drift: Share = Field(default=0.01, description="how much slower the second half of a steady window may be")
+    spread: Share = Field(default=0.10, description="fastest to slowest part of a steady window, over its rate")
