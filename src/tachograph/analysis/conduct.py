@@ -8,7 +8,8 @@ from tachograph.analysis.sealed import SealedStudy
 
 STOPPING = (
     "every planned run is made, to its registered length, and no measured value decides whether another one is made; "
-    "a run without a valid attempt is tried again when the workflow is started again"
+    "a run that failed, was killed or was interrupted is tried again when the workflow is started again, one that went "
+    "to its end and failed a gate only when somebody asks for it"
 )
 BY_STATUS = "an attempt whose process failed, was killed or interrupted, or was ended at the time limit does not count"
 BY_DISCARD = "an attempt that somebody discarded does not count; reason and time are on the ledger and a deviation"
