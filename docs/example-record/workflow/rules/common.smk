@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
 
 from tachograph.study import opening
 from tachograph.analysis.names import figure_names, table_names
@@ -15,8 +16,14 @@ ROOT = Path.cwd()
 ENVIRONMENT = str(Path(workflow.basedir) / "envs" / "tachograph.yaml")
 
 try:
-    CONFIGURATION, STUDIES = opening.open_studies(config, ROOT, sys.argv[1:])
-    opening.refuse_unplanned(STUDIES, sys.argv[1:])  # Snakemake knows its targets only later
+    CONFIGURATION, STUDIES = opening.open_studies(SETTINGS, ROOT, sys.argv[1:])
+    opening.refuse_unplanned(STUDIES, sys.argv[1:])
+    if opening.is_dry_run(sys.argv[1:]):
+        from tachograph.study.session import obstacle
+
+        for one in STUDIES.values():
+            if why := obstacle(one, CONFIGURATION):
+                logger.warning(f"This machine could not execute study {one.study.name} now: {why}")
 except TachographError as error:
     raise WorkflowError(str(error))
 
