@@ -4,12 +4,10 @@ import argparse
 from pathlib import Path
 
 from tachograph.errors import TachographError
-from tachograph.execution.rejudging import judge_anew, put_on_ledger
+from tachograph.execution.rejudging import register_and_judge
 from tachograph.files import write_json
 from tachograph.scripting import configuration, run_program
 from tachograph.study.opening import open_study
-from tachograph.study.registration import register
-from tachograph.study.state import read_state
 from tachograph.study.status import write_status
 
 
@@ -23,9 +21,7 @@ def main() -> None:
         raise TachographError(
             f"{arguments.out}: the study or the trainer's code was edited while the workflow ran; start it again"
         )
-    changed = judge_anew(one.folder, one.trainer, one.planned)
-    sha = register(one.folder, one.study, one.trainer, one.planned, read_state(one.folder), Path.cwd())
-    put_on_ledger(one.folder, changed, one.planned)
+    sha, _ = register_and_judge(one, Path.cwd())
     write_status(one.folder)
     for stale in arguments.out.parent.glob("study.*.json"):
         stale.unlink()

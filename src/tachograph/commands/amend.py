@@ -6,10 +6,10 @@ import argparse
 from pathlib import Path
 
 from tachograph.errors import TachographError
-from tachograph.execution.rejudging import judge_anew, put_on_ledger
+from tachograph.execution.rejudging import register_and_judge
 from tachograph.scripting import configuration
 from tachograph.study.opening import open_study
-from tachograph.study.registration import changes, content, current, read_registration, register
+from tachograph.study.registration import changes, content, current, read_registration
 from tachograph.study.session import exclusive_session
 from tachograph.study.state import read_state
 from tachograph.study.status import write_status
@@ -34,16 +34,13 @@ def run(arguments: argparse.Namespace) -> int:
         raise TachographError(f"study {arguments.study} is as it is registered, so there is nothing to amend")
     with exclusive_session(one.folder):
         state = read_state(one.folder)
-        changed = judge_anew(one.folder, one.trainer, one.planned)
-        register(one.folder, one.study, one.trainer, one.planned, state, Path.cwd(), arguments.reason)
-        put_on_ledger(one.folder, changed, one.planned)
+        _, changed = register_and_judge(one, Path.cwd(), arguments.reason)
         write_status(one.folder)
     for change in changes(held["content"], content(one.study, one.trainer, one.planned)):
         print(f"{change['key']}: {change['before']!r} -> {change['after']!r}")
-    for one_changed in changed:
-        attempt, now = one_changed.attempt, one_changed.now
-        why = f" ({now.reason})" if now.reason else ""
-        print(f"{attempt.key}: attempt {attempt.number} was judged again: {now.validity}{why}")
+    for again in changed:
+        why = f" ({again.now.reason})" if again.now.reason else ""
+        print(f"{again.attempt.key}: attempt {again.attempt.number} was judged again: {again.now.validity}{why}")
     known = "known" if state.any_finished else "not yet known"
     print(f"Amended; the results of finished runs were {known}. Next: snakemake")
     return 0

@@ -1,9 +1,10 @@
-"""Attempts judged again after an amendment, by what the trainer file says now of the files that were kept."""
+"""A study frozen or amended, and its attempts judged by what the trainer file says now of the files that were kept."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from tachograph.errors import TachographError
 from tachograph.execution.attempt import RUN
@@ -14,7 +15,9 @@ from tachograph.models import Program, Trainer
 from tachograph.study.integrity import damage
 from tachograph.study.layout import StudyFolder
 from tachograph.study.ledger import Ledger
+from tachograph.study.opening import OpenedStudy
 from tachograph.study.planning import PlannedRun
+from tachograph.study.registration import AUTOMATIC, register
 from tachograph.study.seal import stray
 from tachograph.study.state import Attempt, read_state
 
@@ -27,7 +30,19 @@ class JudgedAnew:
     now: Judgement
 
 
-def judge_anew(folder: StudyFolder, trainer: Program, planned: Sequence[PlannedRun]) -> list[JudgedAnew]:
+def register_and_judge(one: OpenedStudy, root: Path, reason: str = AUTOMATIC) -> tuple[str, list[JudgedAnew]]:
+    """Freeze the study, or amend the frozen one: the digest that holds now, and what is judged otherwise by it.
+
+    Judging comes first, so that a description that cannot read a standing result amends nothing. A program that is
+    killed between the two leaves a register rule that runs again. Raises TachographError.
+    """
+    changed = _judge_anew(one.folder, one.trainer, one.planned)
+    sha = register(one.folder, one.study, one.trainer, one.planned, read_state(one.folder), root, reason)
+    _put_on_ledger(one.folder, changed, one.planned)
+    return sha, changed
+
+
+def _judge_anew(folder: StudyFolder, trainer: Program, planned: Sequence[PlannedRun]) -> list[JudgedAnew]:
     """Judge every finished training attempt by the current description of its history; returns what changed.
 
     How a history is read determines no run, so correcting it in the trainer file costs no device time: an attempt
@@ -53,7 +68,7 @@ def judge_anew(folder: StudyFolder, trainer: Program, planned: Sequence[PlannedR
     return found
 
 
-def put_on_ledger(folder: StudyFolder, changed: Sequence[JudgedAnew], planned: Sequence[PlannedRun]) -> None:
+def _put_on_ledger(folder: StudyFolder, changed: Sequence[JudgedAnew], planned: Sequence[PlannedRun]) -> None:
     """A line for each attempt that is judged otherwise, and the targets of the attempts that stand now."""
     for one in changed:
         Ledger(folder.ledger).append(

@@ -94,21 +94,21 @@ def execute(
             set_record_aside(folder, f"{planned.key} is made")
         state = read_state(folder)
         left = None if forced else _seconds_left(planned, study, everything, state)
-        no_time = _no_time(planned, study, left)
+        no_time = None if left is None or left > 0 else _no_time(planned, study, left)
         if left is not None and 0 < left < planned.max_hold_seconds:
             planned = replace(planned, max_hold_seconds=left)
         say(no_time or _where_we_are(planned, everything, state, host.device))
         made = make_attempt(planned, trainer, folder, lease, root, say, no_time)
-    is_result = made.judgement.validity == "valid" or made.judgement.gate is not None
-    if is_result:
-        publish(planned, read_state(folder).attempts[planned.key][-1], folder)
+    attempt = next(one for one in read_state(folder).attempts[planned.key] if one.number == made.number)
+    if attempt.has_result:
+        publish(planned, attempt, folder)
     write_status(folder)
-    kept = folder.attempts / planned.key / f"{made.number:03d}"
-    if not is_result:
+    kept = folder.path / attempt.folder
+    if not attempt.has_result:
         raise RunFailedError(f"{planned.study}: {planned.key} does not count: {made.sentence}; its files are in {kept}")
-    if made.judgement.gate is not None:
+    if attempt.gate is not None:
         say(
-            f"{planned.study}: {planned.key} is INVALID: {made.judgement.reason}; it gives no number and stands so in "
+            f"{planned.study}: {planned.key} is INVALID: {attempt.reason}; it gives no number and stands so in "
             f"the record; `snakemake {folder.path / planned.target} -f` makes it again; its files are in {kept}"
         )
 
@@ -123,10 +123,10 @@ def _seconds_left(
     return study.total_seconds - sum(attempt.hold_seconds or 0.0 for attempt in held if attempt)
 
 
-def _no_time(planned: PlannedRun, study: AnyStudy, left: float | None) -> str | None:
-    """Why a cell of a machine study is not run: the time registered for all cells is used up. None if it is not."""
-    if not isinstance(study, MachineStudy) or study.total_seconds is None or left is None or left > 0:
-        return None
+def _no_time(planned: PlannedRun, study: AnyStudy, left: float) -> str:
+    """Why a cell of a machine study is not run: the time registered for all cells is used up."""
+    assert isinstance(study, MachineStudy)
+    assert study.total_seconds is not None
     return (
         f"{planned.study}: {planned.key} is not run: the cells before it took {study.total_seconds - left:.0f} s of "
         f"the {study.total_seconds:g} s registered for all"

@@ -89,14 +89,7 @@ def burst(blocks: Sequence[Block], work: float, bounds: Bounds) -> dict[str, Any
     rates = sorted((rate_of(block, work) for block in at_clock), reverse=True)
     if not rates:
         return _nothing(blocks, bounds)
-    return {
-        "status": "measured",
-        "blocks": len(blocks),
-        "used": len(rates),
-        "clock_filtered": bool(clocks),
-        "rate": median(rates[:FASTEST]),
-        **_spread(rates),
-    }
+    return {**_measured(blocks, rates, median(rates[:FASTEST])), "clock_filtered": bool(clocks)}
 
 
 def best(blocks: Sequence[Block], work: float, bounds: Bounds) -> dict[str, Any]:
@@ -104,14 +97,7 @@ def best(blocks: Sequence[Block], work: float, bounds: Bounds) -> dict[str, Any]
     rates = [rate_of(block, work) for block in blocks if unusable(block, bounds) is None]
     if not rates:
         return _nothing(blocks, bounds)
-    return {
-        "status": "measured",
-        "blocks": len(blocks),
-        "used": len(rates),
-        "bound": LOWER_BOUND,
-        "rate": max(rates),
-        **_spread(rates),
-    }
+    return {**_measured(blocks, rates, max(rates)), "bound": LOWER_BOUND}
 
 
 def sustained(blocks: Sequence[Block], work: float, bounds: Bounds) -> dict[str, Any]:
@@ -127,19 +113,17 @@ def sustained(blocks: Sequence[Block], work: float, bounds: Bounds) -> dict[str,
     slower = 1 - fmean(rates[half:]) / fmean(rates[:half]) if half else None
     spread = (max(rates) - min(rates)) / total
     return {
-        "status": "measured",
-        "blocks": len(blocks),
-        "used": len(rates),
-        "rate": total,
-        **_spread(rates),
+        **_measured(blocks, rates, total),
         "second_half_slower": slower,
         "spread": spread,
         "steady": slower is not None and slower <= bounds.drift and spread <= bounds.spread,
     }
 
 
-def _spread(rates: Sequence[float]) -> dict[str, float]:
-    return {"min": min(rates), "median": median(rates), "max": max(rates)}
+def _measured(blocks: Sequence[Block], rates: Sequence[float], rate: float) -> dict[str, Any]:
+    """``rate``, with how many of the ``blocks`` gave the ``rates`` behind it, and the spread of these."""
+    spread = {"min": min(rates), "median": median(rates), "max": max(rates)}
+    return {"status": "measured", "blocks": len(blocks), "used": len(rates), "rate": rate, **spread}
 
 
 def _nothing(blocks: Sequence[Block], bounds: Bounds) -> dict[str, Any]:

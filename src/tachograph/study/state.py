@@ -57,9 +57,14 @@ class Attempt:
         return self.validity == "valid" and self.discarded is None
 
     @property
+    def has_result(self) -> bool:
+        """Whether it is valid, or was read to the end and did not pass a gate."""
+        return self.validity == "valid" or self.gate is not None
+
+    @property
     def stands(self) -> bool:
-        """Whether it is a result: it counts, or its history was read to the end and did not pass a gate."""
-        return self.counts or (self.gate is not None and self.discarded is None)
+        """Whether it is a result that nobody discarded."""
+        return self.has_result and self.discarded is None
 
 
 @dataclass
@@ -101,7 +106,7 @@ class StudyState:
     @property
     def any_finished(self) -> bool:
         """Whether the numbers of some run were already there to be known."""
-        return any(one.validity == "valid" or one.gate is not None for tries in self.attempts.values() for one in tries)
+        return any(attempt.has_result for tries in self.attempts.values() for attempt in tries)
 
     def last(self, *kinds: str) -> dict[str, Any] | None:
         """The newest event of one of these kinds."""
