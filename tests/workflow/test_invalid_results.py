@@ -146,3 +146,20 @@ def test_run_that_fails_each_time_can_be_left_at_that(tmp_path):
     project.heal()
     assert project.snakemake("results/toy/runs/fast/seed1/history.jsonl", "-f", "-c2").returncode == 0
     assert project.trained()[4:] == ["fast 1 6"]
+
+
+def test_settled_run_that_cannot_be_read_stops_no_amendment(tmp_path):
+    """What a user has left at its failure is not a result that an amendment would lose; once readable, it counts."""
+    project = make_project(tmp_path / "project")
+    project.edit("config/trainers/stub.toml", 'column = "steps"', 'column = "stepz"')
+    assert project.snakemake("-c2").returncode != 0
+    settled = project.tachograph("settle", "toy", "fast", "0", "--reason", "nobody reads it")
+    assert settled.returncode == 0, settled.stdout
+    project.edit("config/studies/toy.toml", "Is it faster?", "Is it really faster?")
+    amended = project.tachograph("amend", "toy", "--reason", "a better question")
+    assert amended.returncode == 0, amended.stdout
+    assert len(project.ledger("judged")) == 1
+    project.edit("config/trainers/stub.toml", 'column = "stepz"', 'column = "steps"')
+    assert project.tachograph("amend", "toy", "--reason", "the column's name").returncode == 0
+    assert [line["validity"] for line in project.ledger("judged")] == ["invalid"] + ["valid"] * 4
+    assert len(project.trained()) == 4

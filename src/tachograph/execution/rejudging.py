@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tachograph.errors import TachographError
+from tachograph.evidence.gates import EXIT_STATUS
 from tachograph.execution.attempt import RUN
 from tachograph.execution.judging import Judgement, judge
 from tachograph.execution.publishing import publish
@@ -59,7 +60,9 @@ def _judge_anew(folder: StudyFolder, trainer: Program, planned: Sequence[Planned
                 now = None if attempt.discarded else _judged(folder, run, attempt, trainer)
                 if now is None or (now.validity, now.gate) == (attempt.validity, attempt.gate):
                     continue
-                if attempt.stands and now.validity != "valid" and now.gate is None:
+                if now.validity != "valid" and now.gate is None:
+                    if attempt.gate == EXIT_STATUS:
+                        continue  # somebody has settled that it failed
                     raise TachographError(
                         f"trainer {trainer.name}: as it is described now, a result that stands cannot be read: "
                         f"{now.reason}; correct the description, or discard {run.key} first"
