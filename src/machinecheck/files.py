@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from pathlib import Path
 from typing import Any
+
+from machinecheck.errors import UnwritableError
 
 
 def to_json(data: Any) -> str:
@@ -14,14 +17,19 @@ def to_json(data: Any) -> str:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write ``text`` beside ``path``, flush it to disk, then rename it into place."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Write ``text`` beside ``path``, flush it to disk, then rename it into place. Raises UnwritableError."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    with partial.open("w", encoding="utf-8", newline="\n") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with partial.open("w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
+        raise UnwritableError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 def write_json(path: Path, data: Any) -> None:
