@@ -137,4 +137,6 @@ def _whole(measured: Measured, arm: str, stages: dict[str, Any]) -> Row | None:
     )
     if share is None or measured.factor.result is None or not 0 <= share <= 1:
         return None
-    return {"share": share, "factor": amdahl.whole(share, measured.factor.result.factor)}
+    found = measured.factor.result
+    ends = {"factor": found.factor, "low": found.low, "high": found.high}
+    return {"share": share, **{name: None if end is None else amdahl.whole(share, end) for name, end in ends.items()}}

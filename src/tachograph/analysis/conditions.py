@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachograph.analysis.deviations import FOREIGN_CPUS
-from tachograph.analysis.factors import headline_factor
+from tachograph.analysis.factors import factor_of, headline_factor
 from tachograph.analysis.rates import ITERATION, RETAINED
 from tachograph.analysis.sealed import SealedRun, SealedStudy
 from tachograph.evidence.cost import OneOff, break_even, one_off
@@ -17,7 +17,7 @@ from tachograph.evidence.drift import drift_model
 from tachograph.evidence.placebo import judge_placebo, placebo_cap
 from tachograph.evidence.randomness import generator
 from tachograph.evidence.throughput import ThroughputError, retained
-from tachograph.evidence.warmup import Steadiness, assess_study
+from tachograph.evidence.warmup import RELEVANT, Steadiness, assess_study
 from tachograph.evidence.withinrun import within_run
 from tachograph.study.registration import current
 
@@ -129,26 +129,42 @@ def placebo(sealed: SealedStudy, runs: list[Row], factors: list[Row]) -> dict[st
     }
 
 
-def costs(sealed: SealedStudy) -> list[Row]:
-    """What warm-up costs once, block by block, and after how many iterations the arm is ahead, start included."""
+def costs(sealed: SealedStudy, factors: list[Row]) -> list[Row]:
+    """What warm-up costs once, block by block, and after how many iterations the arm is ahead, start included.
+
+    ``ahead`` is a :class:`~tachograph.evidence.cost.BreakEven` by the arm's factor of the iteration over all blocks.
+    Where iterations differ in work, what the first ones cost beyond others is not known: then the seconds and
+    ``ahead`` are None and ``reason`` says why.
+    """
     reference = sealed.study.design.reference
     found = []
     for arm in sealed.other_arms:
+        factor = factor_of(factors, arm, ITERATION, RETAINED)
         for run in sealed.of_arm(arm):
             other = sealed.runs.get(f"run-{reference}-seed{run.planned.seed}")
-            mine, theirs = _one_off(sealed, run), None if other is None else _one_off(sealed, other)
-            if mine is None or theirs is None:
+            if other is None:
                 continue
-            found.append(
-                {
-                    "arm": arm,
-                    "seed": run.planned.seed,
-                    "one_off_seconds": mine.seconds,
-                    "reference_one_off_seconds": theirs.seconds,
-                    "break_even_iterations": break_even(theirs, mine),
-                }
-            )
+            row: Row = {"arm": arm, "seed": run.planned.seed, "once_seconds": None, "reference_once_seconds": None}
+            uneven = _uneven_work(sealed, [other, run])
+            mine, theirs = _one_off(sealed, run), _one_off(sealed, other)
+            if uneven is not None:
+                found.append({**row, "ahead": None, "reason": uneven})
+            elif mine is not None and theirs is not None:
+                ahead = break_even(mine.seconds - theirs.seconds, theirs.typical, factor)
+                seconds = {"once_seconds": mine.seconds, "reference_once_seconds": theirs.seconds}
+                found.append({**row, **seconds, "ahead": asdict(ahead), "reason": None})
     return found
+
+
+def _uneven_work(sealed: SealedStudy, runs: list[SealedRun]) -> str | None:
+    """A sentence where the iterations of a block differ in work, so that a longer one may have done more."""
+    histories = [run.history for run in runs if run.history is not None]
+    work = np.concatenate([history.work[history.curve_rows] for history in histories])
+    work = work[np.isfinite(work) & (work > 0)]
+    if not len(work) or work.max() <= (1 + RELEVANT) * work.min():
+        return None
+    unit = sealed.trainer.history.work.unit
+    return f"an iteration did {work.min():,.0f} to {work.max():,.0f} {unit}"
 
 
 def _one_off(sealed: SealedStudy, run: SealedRun) -> OneOff | None:

@@ -59,13 +59,13 @@ def throughput_sections(sealed: SealedStudy) -> dict[str, Any]:
         "curves": curve_section.curves(sealed),
         "repeat": curve_section.repeat(sealed),
         "steadiness": conditions.steadiness(sealed),
-        "costs": conditions.costs(sealed),
         "endings": endings(sealed),
         "preflight": preflight(sealed),
         "order": execution.order(sealed),
         "time": execution.time(sealed),
         "series": {"rates": series, "curves": curve_section.curve_series(sealed)},
     }
+    found["costs"] = conditions.costs(sealed, found["factors"])
     found["phases"] = phases.phases(sealed, found["factors"])
     found["projection"] = projection(sealed, found["phases"], found["evaluation"])
     found["ceilings"] = phases.ceilings(found["stages"], found["phases"])

@@ -50,6 +50,18 @@ def percent(share: float | None) -> str:
     return UNKNOWN if share is None else f"{share:.1%}"
 
 
+def ahead(one: dict[str, Any], unit: str) -> str:
+    """After how many of ``unit`` something has paid, ``at once``, or why that is not known; brackets as in a factor."""
+    if one["iterations"] is None:
+        return text(one["reason"])
+    if one["iterations"] == 0:
+        return "at once"
+    if (one["iterations"] if one["high"] is None else one["high"]) < 1:
+        return f"less than 1 of the {text(unit)}"
+    interval = " (no interval)" if one["low"] is None else f" [{significant(one['low'])}, {significant(one['high'])}]"
+    return f"{significant(one['iterations'])}{interval} {text(unit)}"
+
+
 def factor(value: float | None, low: float | None = None, high: float | None = None) -> str:
     """``2.37x [1.79, 3.14]``; without brackets where there is no interval."""
     if value is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tachograph.record.markdown import code, number, significant, table, text
+from tachograph.record.markdown import ahead, code, factor, number, significant, table, text
 
 Record = dict[str, Any]
 
@@ -21,7 +21,7 @@ def reliability(record: Record) -> str:
         _steadiness(record["steadiness"]),
         _drift(record),
         _clocks(record["clocks"]),
-        _costs(record["costs"]),
+        _costs(record),
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -98,27 +98,50 @@ def _clocks(section: Record) -> str:
     return " ".join(lines)
 
 
-def _costs(costs: list[dict[str, Any]]) -> str:
+def _costs(record: Record) -> str:
+    """What was paid once, and after how many iterations it is made up for, with the interval of the factor."""
+    known = [one for one in record["costs"] if one["ahead"] is not None]
+    lines = _untold([one for one in record["costs"] if one["ahead"] is None])
+    if not known:
+        return " ".join(lines)
     rows = [
         [
             text(one["arm"]),
             str(one["seed"]),
-            f"{significant(one['one_off_seconds'])} s",
-            f"{significant(one['reference_one_off_seconds'])} s",
-            _ahead(one["break_even_iterations"]),
+            f"{significant(one['once_seconds'])} s",
+            f"{significant(one['reference_once_seconds'])} s",
+            ahead(one["ahead"], "iterations"),
         ]
-        for one in costs
+        for one in known
     ]
-    if not rows:
-        return ""
-    headers = ["arm", "seed", "one-off cost", "of the reference", "ahead after iterations"]
-    note = ""
-    if any(min(one["one_off_seconds"], one["reference_one_off_seconds"]) < 0 for one in costs):
-        note = "\n\nA negative cost: the warm-up iterations were shorter than the later ones, so nothing was paid once."
-    return "What the warm-up iterations cost beyond a typical one:\n\n" + table(headers, rows, right=range(1, 5)) + note
+    headers = ["arm", "seed", "one-off cost", "of the reference", "ahead after"]
+    parts = [
+        "What the warm-up iterations cost beyond a typical one:",
+        table(headers, rows, right=range(1, 5)),
+        f"The brackets are the interval of the factor of the iteration wall over all blocks ({_wall(record)}), carried "
+        "through; the costs are single values of their block, whose spread is not in it.",
+    ]
+    if any(min(one["once_seconds"], one["reference_once_seconds"]) < 0 for one in known):
+        parts.append("A negative cost: the warm-up iterations were shorter than the later ones, nothing was paid once.")
+    return "\n\n".join([*parts, *([" ".join(lines)] if lines else [])])
 
 
-def _ahead(iterations: float | None) -> str:
-    if iterations is None:
-        return "never"
-    return "at once" if iterations == 0 else f"{iterations:.1f}"
+def _untold(rows: list[dict[str, Any]]) -> list[str]:
+    """One sentence per arm where a longer iteration may have done more, so that nothing is known to be paid once."""
+    reasons: dict[str, list[str]] = {}
+    for one in rows:
+        reasons.setdefault(one["arm"], []).append(f"seed {one['seed']}: {one['reason']}")
+    return [
+        f"What the warm-up of {text(arm)} costs once, and when it is made up for, is not known, since a longer "
+        f"iteration may have done more ({text('; '.join(told))})."
+        for arm, told in reasons.items()
+    ]
+
+
+def _wall(record: Record) -> str:
+    """The factors of the iteration wall after warm-up, arm by arm."""
+    return ", ".join(
+        f"{text(one['numerator'])} {factor(one['factor'], one['low'], one['high'])}"
+        for one in record["factors"]
+        if (one["quantity"], one["kind"]) == ("iteration", "retained")
+    )
