@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachograph.analysis.deviations import FOREIGN_CPUS
+from tachograph.analysis.deviations import FOREIGN_CPUS, foreign_cpus
 from tachograph.analysis.factors import factor_of, headline_factor
 from tachograph.analysis.rates import ITERATION, RETAINED
 from tachograph.analysis.sealed import SealedRun, SealedStudy
@@ -234,8 +234,8 @@ def _shaky(one: Row) -> bool:
 
 def _busy(run: Row) -> bool | None:
     """Whether other programs worked on the processors during a run; None if nobody knows."""
-    mean = run["host"]["quantities"].get("cpu_foreign", {}).get("mean")
-    return None if mean is None else bool(mean > FOREIGN_CPUS)
+    mean = foreign_cpus(run["host"])
+    return None if mean is None else mean > FOREIGN_CPUS
 
 
 def _gpu(run: Row) -> str:

@@ -41,7 +41,8 @@ def _arm(rule: DecisionRule, analysis: dict[str, Any], arm: str) -> dict[str, An
     shown = parity.result or ParityVerdict.NO_VERDICT
     speed = judged("the speed", lambda: _speed(rule, analysis, arm, shown))
     curve = judged("the curves", lambda: _curve(analysis, arm))
-    found = judged("the decision", lambda: _decide(rule, analysis["counts"], speed, curve, parity))
+    ground = next((one.get("why", one["sentence"]) for one in analysis["curve_verdicts"] if one["arm"] == arm), "")
+    found = judged("the decision", lambda: _decide(rule, analysis["counts"], speed, curve, parity, ground))
     caps = speed.result.caps if speed.result else ()
     decided = found.result or DecisionJudgement(Decision.HOLD, found.reason or "it could not be judged")
     return {
@@ -84,6 +85,7 @@ def _decide(
     speed: Judged[SpeedJudgement],
     curve: Judged[CurveVerdict],
     parity: Judged[ParityVerdict],
+    curve_why: str,
 ) -> DecisionJudgement:
     incomplete = None
     if counts["counted"] < counts["planned"]:
@@ -96,5 +98,6 @@ def _decide(
         rule.sessions,
         rule.allow_detectable_difference,
         speed.result.sentence if speed.result else None,
+        curve_why if curve.result else "",
         incomplete,
     )

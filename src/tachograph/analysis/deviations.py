@@ -191,14 +191,24 @@ def _waits(sealed: Sealed) -> Iterator[dict[str, Any]]:
 
 
 def _contention(sealed: Sealed) -> Iterator[dict[str, Any]]:
-    busy = {key: run.facts["host"]["quantities"].get("cpu_foreign", {}).get("mean") for key, run in sealed.runs.items()}
-    found = ", ".join(f"{key} {value:.2f}" for key, value in busy.items() if value is not None and value > FOREIGN_CPUS)
+    """Every counted job that was disturbed; the factors rest on the runs of the blocks alone."""
+    busy = {key: foreign_cpus(run.facts["host"]) for key, run in sealed.runs.items()}
+    found = {key: value for key, value in busy.items() if value is not None and value > FOREIGN_CPUS}
     if found:
+        blocks = [key for key in found if sealed.runs[key].planned.role == "run"]
+        told = ", ".join(f"{key} {value:.2f}" for key, value in found.items())
         yield _entry(
             "contention",
-            f"other programs kept processors busy, on average: {found}",
-            effect="these runs may be slower than they would be alone",
+            f"other programs kept more than {FOREIGN_CPUS} processors busy, on average through a job: {told}",
+            effect="these jobs may be slower than they would be alone; "
+            + (f"of the runs of the blocks {', '.join(blocks)}" if blocks else "no run of the blocks is among them"),
         )
+
+
+def foreign_cpus(host: dict[str, Any]) -> float | None:
+    """Processors that other programs kept busy, mean over a job; None if nobody knows."""
+    mean = host["quantities"].get("cpu_foreign", {}).get("mean")
+    return None if mean is None else float(mean)
 
 
 def _environments(sealed: Sealed) -> Iterator[dict[str, Any]]:

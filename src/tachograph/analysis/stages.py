@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tachograph.analysis.deviations import FOREIGN_CPUS, foreign_cpus
 from tachograph.analysis.sealed import SealedRun, SealedStudy
 from tachograph.errors import TachographError
+from tachograph.evidence.contention import throttled
 from tachograph.evidence.profile import parse_profile
 from tachograph.evidence.stages import ArmSummary, ArmTime, stage_table
 from tachograph.study.planning import COMPONENT
@@ -41,13 +43,31 @@ def stages(sealed: SealedStudy) -> dict[str, Any]:
             }
             for row in table.rows
         ],
-        "arms": {arm: _summary(summary) for arm, summary in table.arms.items()},
+        "arms": {
+            run.planned.arm: {**_summary(table.arms[run.planned.arm]), "disturbed": _disturbed(run)} for run in runs
+        },
         "factors": {
             arm: table.factor(reference, arm)
             for arm in sealed.other_arms
             if arm in table.arms and reference in table.arms
         },
     }
+
+
+def _disturbed(run: SealedRun) -> list[str]:
+    """What went on beside a profile, in sentences: other programs, and a clock that did not stay up."""
+    host = run.facts["host"]
+    busy, clock = foreign_cpus(host), host["quantities"].get("gpu_mhz", {})
+    found = []
+    if busy is None:
+        found.append("what other programs did is unknown")
+    elif busy > FOREIGN_CPUS:
+        found.append(f"other programs kept {busy:.2f} processors busy")
+    if host["gpu_processes"]["status"] == "contaminated":
+        found.append("other programs used the GPU")
+    if clock.get("mean") and throttled(clock["mean"], clock["max"]):
+        found.append(f"the clock was {clock['mean']:,.0f} MHz on average, {clock['max']:,.0f} at most")
+    return found
 
 
 def _time(time: ArmTime | None) -> dict[str, float] | None:

@@ -16,6 +16,7 @@ from tachograph.analysis.evaluation import evaluation, projection
 from tachograph.analysis.notmeasured import not_measured
 from tachograph.analysis.preflight import preflight
 from tachograph.analysis.registered import registered
+from tachograph.analysis.remarks import remarks
 from tachograph.analysis.sealed import SealedMachine, SealedStudy, read_sealed, with_first_attempts
 from tachograph.analysis.sweep import forward_sweep
 from tachograph.machine import sections as machine
@@ -74,6 +75,7 @@ def throughput_sections(sealed: SealedStudy) -> dict[str, Any]:
     found["drift"] = conditions.drift(sealed, runs, found["order"])
     found["clocks"] = clocks(found)
     found["reservations"] = conditions.reservations(found)
+    found["remarks"] = remarks(found)
     found["curve_verdicts"] = verdicts.curve_verdicts(sealed)
     found["prediction"] = verdicts.prediction(sealed, found["factors"], runs, found["steadiness"]["headline"])
     found["deviations"] = deviations(sealed, runs, found["order"], found["stages"])

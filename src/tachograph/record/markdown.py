@@ -57,7 +57,7 @@ def ahead(one: dict[str, Any], unit: str) -> str:
     if one["iterations"] == 0:
         return "at once"
     if (one["iterations"] if one["high"] is None else one["high"]) < 1:
-        return f"less than 1 of the {text(unit)}"
+        return f"within the first of the {text(unit)}"
     interval = " (no interval)" if one["low"] is None else f" [{significant(one['low'])}, {significant(one['high'])}]"
     return f"{significant(one['iterations'])}{interval} {text(unit)}"
 
@@ -68,3 +68,8 @@ def factor(value: float | None, low: float | None = None, high: float | None = N
         return UNKNOWN
     interval = "" if low is None or high is None else f" [{low:.2f}, {high:.2f}]"
     return f"{value:.2f}x{interval}"
+
+
+def figure(name: str, caption: str) -> str:
+    """The figure called ``name`` of the record, with its caption as the text in its place."""
+    return f"![{text(caption)}](figures/{name}.svg)"

@@ -55,7 +55,12 @@ def _arm(record: dict[str, Any], arm: str, decided: dict[str, Any] | None) -> di
         entry |= {"decision": decided["decision"], "why": why(decided)}
         entry |= {key: decided[key] for key in ("speed", "curves", "parity")}
     keys = ("factor", "low", "high", "confidence", "label", "window", "unit")
-    return {**entry, **{key: measured.get(key) for key in keys}, "blocks": len(measured["pairs"])}
+    return {
+        **entry,
+        **{key: measured.get(key) for key in keys},
+        "blocks": len(measured["pairs"]),
+        "note": measured.get("note") or None,
+    }
 
 
 def _prediction(predicted: dict[str, Any]) -> dict[str, Any]:
@@ -71,6 +76,8 @@ def _prediction(predicted: dict[str, Any]) -> dict[str, Any]:
         "measured_low": low,
         "measured_high": high,
         "measured_over_predicted": predicted["ratio"],
+        "n": predicted.get("n"),
+        "n_of": predicted.get("n_of"),
     }
 
 

@@ -10,13 +10,9 @@ Record = dict[str, Any]
 
 
 def reliability(record: Record) -> str:
-    """The section; reservations first."""
-    against = "\n".join(f"- {text(one['sentence'])}" for one in record["reservations"])
-    verdict = "None of the conditions below speaks against it, nor do the order of the runs and the load of the host."
-    if against:
-        verdict = f"What speaks against it (a GAIN or NO GAIN is PROVISIONAL under such conditions):\n\n{against}"
+    """The section; reservations first, then remarks."""
     parts = [
-        verdict,
+        *_said_first(record),
         _placebo(record["placebo"]),
         _steadiness(record["steadiness"]),
         _drift(record),
@@ -24,6 +20,39 @@ def reliability(record: Record) -> str:
         _costs(record),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _said_first(record: Record) -> list[str]:
+    """What makes a verdict PROVISIONAL, and what must be read with the factors although it does not."""
+    reservations, remarks = record["reservations"], record["remarks"]
+    if reservations:
+        said = ["What speaks against it (a GAIN or NO GAIN is PROVISIONAL under such conditions):", _list(reservations)]
+    else:
+        said = [f"Nothing makes a GAIN or NO GAIN PROVISIONAL. {_checked(record)}"]
+    if remarks:
+        count = "A remark belongs" if len(remarks) == 1 else f"{len(remarks)} remarks belong"
+        said += [f"{count} to the factors all the same, and must be read with them:", _list(remarks)]
+    return said
+
+
+def _checked(record: Record) -> str:
+    """Which conditions were looked at, and which could not be: what nobody measured speaks neither for nor against."""
+    placebo, clocks = record["placebo"], record["clocks"]
+    looked = {
+        "the preflight": bool(record["preflight"]["checks"]),
+        "the steadiness of the runs of the blocks": bool(record["steadiness"]["runs"]),
+        "their order": True,
+        "the work of other programs during them": True,  # where it is unknown there is a reservation
+        "the reference against itself (A/A)": placebo.get("factor") is not None,
+        "a drift over the session": any(one["factor"] is not None for one in record["drift"]),
+        "clocks": bool(clocks["cycles"]),
+    }
+    yes, no = ([what for what, was in looked.items() if was is wanted] for wanted in (True, False))
+    return f"Looked at: {', '.join(yes)}." + (f" Not measured or not told apart: {', '.join(no)}." if no else "")
+
+
+def _list(rows: list[dict[str, Any]]) -> str:
+    return "\n".join(f"- {text(one['sentence'])}" for one in rows)
 
 
 def _placebo(section: dict[str, Any]) -> str:
@@ -72,7 +101,8 @@ def _outcome(word: str) -> str:
 def _drift(record: Record) -> str:
     lines = [
         f"With a drift over the session taken out, the factor of {text(one['arm'])} is {one['factor']:.2f}x "
-        f"(drift {one['total']:+.1%}, 95% interval {one['low']:+.1%} to {one['high']:+.1%})."
+        f"(drift {one['total']:+.1%}, 95% interval {one['low']:+.1%} to {one['high']:+.1%}"
+        f"{'' if one['flagged'] else ', so that none is shown'})."
         for one in record["drift"]
         if one["factor"] is not None
     ]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tachograph.record.markdown import UNKNOWN, code, number, significant, table, text
-from tachograph.record.speed import figure
+from tachograph.record.markdown import UNKNOWN, code, figure, number, significant, table, text
 
 Record = dict[str, Any]
 
