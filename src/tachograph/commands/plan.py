@@ -16,8 +16,9 @@ from tachograph.models import Candidate, Study
 from tachograph.scripting import configuration
 from tachograph.study.layout import StudyFolder
 from tachograph.study.opening import OpenedStudy, open_study
-from tachograph.study.planning import PlannedRun
+from tachograph.study.planning import PlannedRun, determinants
 from tachograph.study.reach import reach
+from tachograph.study.registration import edited_since, needs_reason, read_registration
 from tachograph.study.session import obstacle
 from tachograph.study.state import StudyState, read_state
 
@@ -31,7 +32,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(arguments: argparse.Namespace) -> int:
     settings = configuration()
     one = open_study(arguments.study, settings, Path.cwd())
-    print(plan_page(one, read_state(one.folder)))
+    state = read_state(one.folder)
+    print(plan_page(one, state))
+    told = edit_told(one, state)
+    if told:
+        print(told)
     why = obstacle(one, settings)
     if why:
         print(f"This machine could not execute it now: {why}.")
@@ -69,9 +74,17 @@ def plan_page(one: OpenedStudy, state: StudyState) -> str:
     return "\n".join(lines) + "\n"
 
 
-DETERMINING = (
-    "code", "command", "environment", "clear_environment", "amount", "seed", "threads", "device_kind", "trial",
-)  # fmt: skip
+def edit_told(one: OpenedStudy, state: StudyState) -> str | None:
+    """What was edited since the study was registered, and what comes of it; None where it is as registered."""
+    registration = read_registration(one.folder)
+    keys = None if registration is None else edited_since(registration, one.study, one.trainer, one.planned)
+    if registration is None or keys is None:
+        return None
+    then = "the next execution chains this to the registration as an amendment"
+    if needs_reason(registration, state):
+        command = f'tachograph amend {one.study.name} --reason "…"'
+        then = f"snakemake refuses it until it is restored, or put on record with `{command}`"
+    return f"The files differ from the registration in {keys}: {then}."
 
 
 def run_state(run: PlannedRun, state: StudyState, folder: StudyFolder) -> str:
@@ -83,8 +96,8 @@ def run_state(run: PlannedRun, state: StudyState, folder: StudyFolder) -> str:
     before = folder.path / replace(run, identity=earlier.identity).plan_file
     if not before.exists():
         return "to be made again: planned otherwise before"
-    old, new = read_json(before), parse_json(canonical_json(run.as_dict()))
-    changed = [name.replace("_", " ") for name in DETERMINING if old.get(name) != new.get(name)]
+    old, new = determinants(read_json(before)), determinants(parse_json(canonical_json(run.as_dict())))
+    changed = [name.replace("_", " ") for name in new if old.get(name) != new[name]]
     return f"to be made again: changed since it was made: {', '.join(changed) or 'how it is planned'}"
 
 
