@@ -184,12 +184,16 @@ def refusal(design: Design) -> str | None:
     found = check_design(design)
     if found.ok:
         return None
-    text = f"this design cannot reach {'; nor '.join(found.missing)}"
+    return f"this design cannot reach {'; nor '.join(found.missing)}. {way_out(design)}; or mark the study exploratory"
+
+
+def way_out(design: Design) -> str:
+    """The cheapest design that reaches every outcome, in a sentence without its full stop."""
     way = cheapest(design)
     if way is None:
-        return f"{text}. No design of up to {MAX_RUNS} runs per arm can; widen the margins"
+        return f"No design of up to {MAX_RUNS} runs per arm can; widen the margins"
     if way.blocks:
         least = f"{way.blocks} blocks ({way.reference_runs} runs of each arm)"
     else:
         least = f"{way.reference_runs} reference and {way.fast_runs} fast runs"
-    return f"{text}. The cheapest design that can has {least}; or mark the study exploratory"
+    return f"The cheapest design that can has {least}"

@@ -145,6 +145,28 @@ class PlannedRun:
         return PlannedRun(**made)
 
 
+DETERMINING = (
+    "role", "command", "environment", "clear_environment", "amount", "seed", "threads", "device_kind", "code", "trial",
+)  # fmt: skip
+DETERMINING_A_CELL = ("role", "command", "environment", "clear_environment", "threads", "device_kind", "code")
+
+
+def determinants(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """What determines the result of a planned run (run-lifecycle.md, "What costs device time"), name -> value.
+
+    ``plan`` is a run as :meth:`PlannedRun.as_dict` gives it. A cell of a machine study, whose seed and amount are
+    settings in its command, is made again where its time limit changes: it may have been cut short.
+    """
+    if plan["role"] == "cell":
+        return {**{name: plan[name] for name in DETERMINING_A_CELL}, "seconds": plan["max_hold_seconds"]}
+    return {name: plan[name] for name in DETERMINING if name in plan}
+
+
+def identified(run: PlannedRun) -> PlannedRun:
+    """``run`` with the identity that follows from all that determines it."""
+    return replace(run, identity=digest(determinants(run.as_dict())))
+
+
 def block_order(arms: list[str], block: int) -> list[str]:
     """The arms in the order in which block ``block`` (from 0) runs them: ABBA BAAB … (Thue-Morse).
 
@@ -286,37 +308,27 @@ class _Planner:
         trial: Trial | None = None,
         cache: str | None = None,
     ) -> None:
-        determining = {
-            "role": role,
-            "command": command,
-            "environment": environment,
-            "clear_environment": self.trainer.clear_environment,
-            "amount": amount,
-            "seed": seed,
-            "threads": self.study.threads,
-            "device_kind": self.device_kind,
-            "code": self.code,
-            **({} if trial is None else {"trial": asdict(trial)}),
-        }
         self.runs.append(
-            PlannedRun(
-                study=self.study.name,
-                role=role,
-                arm=arm_name,
-                seed=seed,
-                block=block,
-                position=len(self.runs),
-                amount=amount,
-                command=command,
-                environment=dict(environment),
-                clear_environment=tuple(self.trainer.clear_environment),
-                threads=self.study.threads,
-                device_kind=self.device_kind,
-                code=self.code,
-                max_hold_seconds=self.study.max_hold_minutes * 60.0,
-                identity=digest(determining),
-                cache=cache,
-                trial=trial,
+            identified(
+                PlannedRun(
+                    study=self.study.name,
+                    role=role,
+                    arm=arm_name,
+                    seed=seed,
+                    block=block,
+                    position=len(self.runs),
+                    amount=amount,
+                    command=command,
+                    environment=dict(environment),
+                    clear_environment=tuple(self.trainer.clear_environment),
+                    threads=self.study.threads,
+                    device_kind=self.device_kind,
+                    code=self.code,
+                    max_hold_seconds=self.study.max_hold_minutes * 60.0,
+                    identity="",
+                    cache=cache,
+                    trial=trial,
+                )
             )
         )
 
