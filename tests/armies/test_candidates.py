@@ -202,7 +202,7 @@ def test_backend_that_the_device_lacks_is_said_to_be_unavailable(backend):
 
 
 def test_grounds_of_torch_are_told(monkeypatch):
-    """Where torch warns of why it has no kernel before it raises, those are words of the reason, without their place."""
+    """Where torch warns of why it has no kernel before it raises, the reason holds those words, without their place."""
     make = make_candidate
 
     def refusing(given):

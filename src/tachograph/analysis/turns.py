@@ -64,6 +64,7 @@ def read_turns(sealed: SealedStudy, run: SealedRun) -> Measured | str:
         steps=run.planned.amount * len(own),
         step_unit="iterations",
         nonfinite_steps=sum(_bad_iterations(sealed, turn) for turn in own),
+        base_nonfinite_steps=sum(_bad_iterations(sealed, turn) for turn in turns if turn.side == BASE),
         parity=ParityVerdict.NOT_REGISTERED,
         parity_sentence="whole runs were compared, no outputs with float64",
         curves=curves,
