@@ -20,9 +20,9 @@ Row = dict[str, Any]
 def candidates(sealed: SealedStudy, stages: dict[str, Any]) -> list[Row]:
     """One row for each registered candidate, in registered order; ``stages`` is the section of that name.
 
-    ``verdict`` is KEPT, REJECTED or NO VERDICT with a ``reason`` code, NOT RUN, or NO VERDICT for want of a measurement.
-    What was measured stands beside it in all cases, with the SHA-256 of the file it comes from. Of rivals that could
-    all be kept, the fastest is.
+    ``verdict`` is KEPT, REJECTED or NO VERDICT with a ``reason`` code, NOT RUN, or NO VERDICT for want of a
+    measurement. What was measured stands beside it in all cases, with the SHA-256 of the file it comes from. Of rivals
+    that could all be kept, the fastest is.
     """
     planned = {run.arm: run for run in sealed.planned if run.role == "candidate"}
     read = {name: _read(sealed, run) for name, run in planned.items()}

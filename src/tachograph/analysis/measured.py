@@ -31,9 +31,10 @@ class Measured:
     """``part`` was timed, in ``unit`` per second; ``pairs`` hold the rates of ``base`` and ``candidate``.
 
     ``factor`` is candidate over base. Of ``steps`` on either side (counted in ``step_unit``) ``nonfinite_steps`` had
-    numbers that are not finite in the candidate's output, ``base_nonfinite_steps`` in the base's. ``parity`` compares with float64, ``curves`` whole runs (None where none
-    were made); both with a sentence. Of training runs in turn also: ``work``, the mean of an iteration on either side,
-    in ``work_unit``, and ``iteration``, the factor of the whole iteration where another quantity is judged.
+    numbers that are not finite in the candidate's output, ``base_nonfinite_steps`` in the base's. ``parity`` compares
+    with float64, ``curves`` whole runs (None where none were made); both with a sentence. Of training runs in turn
+    also: ``work``, the mean of an iteration on either side, in ``work_unit``, and ``iteration``, the factor of the
+    whole iteration where another quantity is judged.
     """
 
     part: str

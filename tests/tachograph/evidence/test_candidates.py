@@ -62,7 +62,7 @@ def test_candidate_reasons(
 def test_whole_runs_keep_a_candidate_only_where_their_curves_match(
     curves: CurveVerdict, allowed: bool, verdict: CandidateVerdict, reason: Reason | None
 ) -> None:
-    """Curves that decide ADOPT (statistics.md, 3.6) are what shows the numerics of whole runs; no other verdict does."""
+    """Curves that decide ADOPT (statistics.md, 3.6) show the numerics of whole runs; no other verdict does."""
     found = judge_candidate(
         GAIN, 1.05, ParityVerdict.NOT_REGISTERED, 0, 8, curves=curves, detectable_difference_allowed=allowed
     )
