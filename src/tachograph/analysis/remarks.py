@@ -27,7 +27,7 @@ def remarks(analysis: Row) -> list[Row]:
     """
     held = analysis["registration"]
     reference = held["design"]["reference"]
-    measured = {arm: found for arm in held["arm_order"] if (found := headline_factor(analysis["factors"], arm))}
+    measured = {arm: one for arm in held["arm_order"] if (one := headline_factor(analysis["factors"], arm))}
     if not analysis["steadiness"]["headline"] or not measured:
         return []
     found: list[Row] = []

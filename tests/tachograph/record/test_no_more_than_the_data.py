@@ -18,7 +18,7 @@ from tachograph.analysis.sealed import SealedRun, SealedStudy, read_sealed
 from tachograph.analysis.study import sections
 from tachograph.figures import draw
 from tachograph.models.study import Prediction
-from tachograph.record import decision, head, reliability, speed, stages
+from tachograph.record import decision, head, reliability, speed, stages, trust
 from tachograph.study.layout import StudyFolder
 
 T_ONE = 12.7062  # 97.5 % point of Student's t with 1 degree of freedom, from a printed table
@@ -211,6 +211,47 @@ def test_break_even_holds_the_interval_of_the_iteration(record: dict[str, Any], 
     page = reliability.reliability(record)
     assert "40.0 [33.3, 53.3] iterations" in page
     assert "(fast 2.00x [1.60, 2.50]), carried through" in page
+
+
+def test_unequal_work_of_a_block_is_told_with_the_factors(sealed: SealedStudy, analysis: dict[str, Any]) -> None:
+    """A fast run with 0.9 times the work: its phases are off by that ratio, and the page says so."""
+    assert "did not do the same work" not in speed.factors(analysis)
+    run = sealed.runs["run-fast-seed1"]
+    assert run.history is not None
+    less = replace(run, history=replace(run.history, work=run.history.work * 0.9))
+    told = speed.factors(sections(replace(sealed, runs={**sealed.runs, "run-fast-seed1": less})))
+    assert "did not do the same work (0.90 to 1.00 times that of reference)" in told
+
+
+def test_metric_without_any_difference_is_no_match(sealed: SealedStudy) -> None:
+    """A constant column lies inside of everything and tells nothing: 0 / 0 is no ratio of 1."""
+    runs = dict(sealed.runs)
+    for key, run in runs.items():
+        if run.history is not None:
+            columns = {**run.history.columns, "policy_loss": np.full(len(run.history), 800.0)}
+            runs[key] = replace(run, history=replace(run.history, columns=columns))
+    page = trust.curves(sections(replace(sealed, runs=runs)))
+    row = next(line for line in page.splitlines() if line.startswith("| policy loss"))
+    assert "no difference anywhere, so that it tells nothing" in row
+    assert "1.00" not in row
+    window = next(line for line in page.splitlines() if line.startswith("| policy\\_loss"))
+    assert "inside, no difference anywhere" in window
+
+
+def test_seeds_beyond_all_measure_are_an_order_of_magnitude(record: dict[str, Any]) -> None:
+    """From the spread of two runs nobody knows that it takes 111,610 seeds."""
+    cells = record["curve_verdicts"][0]["equivalence"]["cells"]
+    cells[0]["seeds_needed"], cells[1]["seeds_needed"] = 111_610, 467
+    page = trust.curves(record)
+    assert "over 1,000" in page
+    assert "467" in page
+    assert "111610" not in page
+
+
+def test_decision_row_names_its_blocks(record: dict[str, Any]) -> None:
+    """The factor of the decision stands with n."""
+    row = next(line for line in decision.decision(record).splitlines() if line.startswith("| fast"))
+    assert "], n = 2 " in row
 
 
 def test_numbers_of_the_page_are_strict_json(analysis: dict[str, Any]) -> None:
