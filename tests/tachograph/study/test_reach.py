@@ -84,7 +84,7 @@ def test_exploratory_study_says_what_is_out_of_reach(tmp_path: Path) -> None:
     # 1.05 exp(t(1) 0.05/√2), with t = 12.706 for 95 % and one degree of freedom
     assert rows["GAIN"]["effect"] == "a measured factor of 1.65 or more, at an SD of 0.05 between blocks"
     assert any("p_min 0.333 exceeds 0.05" in sentence for sentence in found["arms"][0]["missing"])
-    assert "SD of policy_loss between seeds: 0.01 (no pilot: the margin over 2)" in found["assumptions"]
+    assert "SD of policy_loss between seeds: 0.01 (no pilot: half of the margin)" in found["assumptions"]
 
 
 def test_study_without_a_rule_reaches_no_decision(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ ASSUMED = "assuming (no pilot) that the SD between seeds is half of the margin i
 
 
 def test_what_rests_on_an_assumed_spread_says_so_in_its_line(tmp_path: Path) -> None:
-    """Without a pilot MATCHED, NOT MATCHED and ADOPT are told with the assumption; with one they rest on what it says."""
+    """Without a pilot MATCHED, NOT MATCHED and ADOPT are told with the assumption; with one they rest on it."""
     rows = {row["verdict"]: row["effect"] for row in reach(load(tmp_path, confirmatory))["arms"][0]["verdicts"]}
     for verdict in ("MATCHED", "NOT MATCHED", "ADOPT"):
         assert rows[verdict].endswith(ASSUMED)
