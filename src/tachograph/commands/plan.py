@@ -114,7 +114,8 @@ def _amount(one: Candidate) -> str:
     if one.measure == "component":
         return f"{one.steps} batches in {one.pairs} pairs"
     condition = "" if one.requires is None else f", on {one.requires} only"
-    return f"{one.pairs} pairs of runs of {one.iterations} iterations{condition}"
+    numerics = "" if one.parity is None else f", and {one.parity} against float64"
+    return f"{one.pairs} pairs of runs of {one.iterations} iterations{condition}{numerics}"
 
 
 def _imbalance(planned: list[PlannedRun]) -> list[str]:
@@ -204,8 +205,8 @@ def _time_sentence(one: OpenedStudy, state: StudyState) -> str:
 def _commands(planned: list[PlannedRun]) -> list[str]:
     """Each distinct command with the environment of its arm, once."""
     seen: dict[str, None] = {}
-    both = [one for run in planned for one in ([run, run.changed()] if run.in_turn else [run])]
-    for run in both:
+    every = [one for run in planned for one in [run, *([run.changed(), run.parity_run()] if run.in_turn else [])]]
+    for run in filter(None, every):
         variables = [f"{name}={shlex.quote(value)}" for name, value in sorted(run.environment.items())]
         command = [part if part.startswith("{") else shlex.quote(part) for part in run.command]
         seen[" ".join([*variables, *command])] = None
