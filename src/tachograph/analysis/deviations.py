@@ -250,3 +250,6 @@ def _profiles(stages: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for arm, summary in stages["arms"].items():
         for sentence in summary["warnings"]:
             yield _entry("profile", f"profile of arm {arm}: {sentence}")
+    for one in stages["checks"]:
+        if one["sentence"]:
+            yield _entry("profile", one["sentence"], effect="none on the headline, which rests on the training runs")

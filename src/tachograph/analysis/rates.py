@@ -111,6 +111,13 @@ def _row(sealed: SealedStudy, run: SealedRun) -> dict[str, Any]:
     }
 
 
+def retained_rates(runs: list[dict[str, Any]], arm: str) -> list[float]:
+    """Stage rates after warm-up of the runs of the blocks of ``arm``; ``runs`` are entries of :func:`run_rows`."""
+    own = [run for run in runs if run["role"] == "run" and run["arm"] == arm]
+    found = [run["rates"]["stage"].get(RETAINED, {}).get("value") for run in own]
+    return [value for value in found if value]
+
+
 def facts_of(history: HistoryFile) -> list[str]:
     """Columns that say what really ran; the state of the cache is one of them."""
     return [*history.facts, *([history.cache] if history.cache and history.cache not in history.facts else [])]

@@ -53,7 +53,6 @@ def throughput_sections(sealed: SealedStudy) -> dict[str, Any]:
         "runs": runs,
         "factors": factors.factors(sealed, runs),
         "baseline": factors.baseline(sealed, series),
-        "stages": stages.stages(sealed),
         "component": stages.component(sealed),
         "sweep": forward_sweep(sealed),
         "evaluation": evaluation(sealed),
@@ -66,6 +65,7 @@ def throughput_sections(sealed: SealedStudy) -> dict[str, Any]:
         "time": execution.time(sealed),
         "series": {"rates": series, "curves": curve_section.curve_series(sealed)},
     }
+    found["stages"] = stages.stages(sealed, runs, found["factors"])
     found["costs"] = conditions.costs(sealed, found["factors"])
     found["phases"] = phases.phases(sealed, found["factors"])
     found["projection"] = projection(sealed, found["phases"], found["evaluation"])

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tachograph.analysis.curves import curve_of
+from tachograph.analysis.rates import retained_rates
 from tachograph.analysis.refusal import comparison_refused
 from tachograph.analysis.sealed import SealedStudy
 from tachograph.evidence.curves import (
@@ -207,7 +208,7 @@ def _rests_on_blocks(sealed: SealedStudy, factor: dict[str, Any]) -> dict[str, A
 
 def _rests_on_runs(sealed: SealedStudy, arm: str, runs: list[dict[str, Any]]) -> dict[str, Any]:
     """How many runs of the arm a rate is the mean of; of a single one the spread is that of the reference."""
-    n, others = len(_retained_rates(runs, arm)), len(_retained_rates(runs, sealed.study.design.reference))
+    n, others = len(retained_rates(runs, arm)), len(retained_rates(runs, sealed.study.design.reference))
     notes = ["spread of the single run borrowed from the reference"] if n == 1 and others > 1 else []
     if (others if n == 1 else n) == 2:
         notes.append(f"uninformative (t={t_quantile(1, 1 - alpha_of(sealed.study)):.1f})")
@@ -215,19 +216,9 @@ def _rests_on_runs(sealed: SealedStudy, arm: str, runs: list[dict[str, Any]]) ->
     return {"n": n, "n_of": f"runs of {arm}", "note": note, "resolution": None}
 
 
-def _retained_rates(runs: list[dict[str, Any]], arm: str) -> list[float]:
-    """The stage rates after warm-up of the runs of the blocks of ``arm``."""
-    found = [run["rates"]["stage"].get("retained", {}).get("value") for run in runs if _in_block(run, arm)]
-    return [value for value in found if value]
-
-
-def _in_block(run: dict[str, Any], arm: str) -> bool:
-    return bool(run["role"] == "run" and run["arm"] == arm)
-
-
 def _mean_rate(
     sealed: SealedStudy, arm: str, runs: list[dict[str, Any]]
 ) -> tuple[float | None, float | None, float | None]:
     """Geometric mean of the retained stage rate over the runs of ``arm``, with its interval; None without a run."""
-    rates, others = _retained_rates(runs, arm), _retained_rates(runs, sealed.study.design.reference)
+    rates, others = retained_rates(runs, arm), retained_rates(runs, sealed.study.design.reference)
     return rate_interval(rates, others, 1 - alpha_of(sealed.study)) if rates else (None, None, None)

@@ -59,7 +59,11 @@ def check(shares: Mapping[str, float], factors: Mapping[str, float], measured: f
     """
     known = sum(shares.values())
     remaining = sum(share / factors.get(name, 1.0) for name, share in shares.items()) + (1 - known)
-    predicted = 1 / remaining
+    return compare(1 / remaining, measured)
+
+
+def compare(predicted: float, measured: float) -> AmdahlCheck:
+    """A factor that the parts predict beside the measured one (statistics.md, 3.5)."""
     gap = measured / predicted - 1
     return AmdahlCheck(predicted, measured, gap, abs(gap) > GAP)
 
