@@ -24,6 +24,10 @@ from tachograph.study.registration import current
 Floats = NDArray[np.float64]
 Row = dict[str, Any]
 
+# At most this share of stationary studies may lose their verdict to a test of these (statistics.md, 3.1): one half is
+# that of the steadiness of all runs and arms together, the other that of the drift, divided among the arms.
+FALSE_CAPS = 0.05
+
 
 def steadiness(sealed: SealedStudy) -> dict[str, Any]:
     """Outcome of the warm-up rule for every run of the blocks and for the mean series of each arm.
@@ -39,12 +43,17 @@ def steadiness(sealed: SealedStudy) -> dict[str, Any]:
         if len(seconds):
             durations[key] = seconds / work * work.mean()  # at equal work per iteration
             arms[key], early[key] = run.planned.arm, dropped
-    found = assess_study(durations, arms, early)
+    found = judge_steadiness(durations, arms, early)
+    for one in found["runs"]:
+        one["within_run"] = _precision(sealed, one["run"], stage)
+    return found
+
+
+def judge_steadiness(durations: dict[str, Floats], arms: dict[str, str], early: dict[str, int]) -> Row:
+    """The section, but for the precision within the runs; the arguments are those of :func:`assess_study`."""
+    found = assess_study(durations, arms, early, FALSE_CAPS / 2)
     return {
-        "runs": [
-            {"run": key, "arm": arms[key], **_outcome(one), "within_run": _precision(sealed, key, stage)}
-            for key, one in found.runs.items()
-        ],
+        "runs": [{"run": key, "arm": arms[key], **_outcome(one)} for key, one in found.runs.items()],
         "arms": {arm: _outcome(one) for arm, one in found.arms.items()},
         "headline": found.headline,
         "capped": found.capped,
@@ -76,21 +85,25 @@ def _precision(sealed: SealedStudy, key: str, stage: str) -> Row | None:
     return None if found is None else asdict(found)
 
 
-def drift(sealed: SealedStudy, runs: list[Row], order: dict[str, Any]) -> list[Row]:
-    """Sensitivity to a drift over the session, for each arm over the reference; ``factor`` is without the drift."""
-    reference = sealed.study.design.reference
+def drift(arm_order: list[str], runs: list[Row], realised: list[str]) -> list[Row]:
+    """Sensitivity to a drift over the session, for each arm over the reference; ``factor`` is without the drift.
+
+    ``arm_order``: the reference first. ``realised``: the keys of ``runs`` in the order in which they were made.
+    """
+    reference, *others = arm_order
     found = []
-    for arm in sealed.other_arms:
+    for arm in others:
         rated = {
             run["run"]: run
             for run in runs
             if run["role"] == "run" and run["arm"] in (reference, arm) and run["rates"]["stage"][RETAINED]["value"]
         }
-        placed = [rated[key] for key in order["realised"] if key in rated]
+        placed = [rated[key] for key in realised if key in rated]
         model = drift_model(
             [run["rates"]["stage"][RETAINED]["value"] for run in placed],
             [run["arm"] == arm for run in placed],
             [str(run["block"]) for run in placed],
+            FALSE_CAPS / 2 / len(others),
         )
         if model is None:
             found.append({"arm": arm, "factor": None, "reason": "too few blocks to tell drift, block and arm apart"})

@@ -72,7 +72,7 @@ def throughput_sections(sealed: SealedStudy) -> dict[str, Any]:
     found["ceilings"] = phases.ceilings(found["stages"], found["phases"])
     found["first_attempts"] = first_attempts(sealed)
     found["placebo"] = conditions.placebo(sealed, runs, found["factors"])
-    found["drift"] = conditions.drift(sealed, runs, found["order"])
+    found["drift"] = conditions.drift(found["registration"]["arm_order"], runs, found["order"]["realised"])
     found["clocks"] = clocks(found)
     found["reservations"] = conditions.reservations(found)
     found["remarks"] = remarks(found)

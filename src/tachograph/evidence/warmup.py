@@ -3,8 +3,8 @@
 Every statistic is free of scale and judged against the same statistic of stationary noise: autoregressive
 of order one with correlation 0.6, as iterations of training loops show it, simulated once per length with a
 fixed seed. Against independent noise this is conservative. The runs of a study, and the mean series of each
-arm (which sees a slow ramp that single runs hide), share the error rate, so that at most 5 % of stationary
-studies have any run that is not called steady; ``benchmarks/laboratory.py`` shows it.
+arm (which sees a slow ramp that single runs hide), share the error rate ``alpha``, so that at most that many stationary
+studies have any run that is not called steady; ``benchmarks/laboratory.py`` shows it, with all else that can cap.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def _steadiness(section: dict[str, Any]) -> str:
     arms = [f"{text(arm)}: {_outcome(one['outcome'])}" for arm, one in section["arms"].items()]
     of_arms = f"\n\nMean series of the arms: {'; '.join(arms)}." if arms else ""
     meaning = (
-        "\n\nNo trend shown: none that stationary noise would not give in 5 % of studies of this size. A large change "
+        "\n\nNo trend shown: none that stationary noise would not give in 2.5 % of studies of this size. A large change "
         "beside it was not excluded either."
     )
     return "Were the runs steady after their warm-up?\n\n" + table(headers, rows, right=range(2, 6)) + meaning + of_arms
@@ -101,7 +101,7 @@ def _outcome(word: str) -> str:
 def _drift(record: Record) -> str:
     lines = [
         f"With a drift over the session taken out, the factor of {text(one['arm'])} is {one['factor']:.2f}x "
-        f"(drift {one['total']:+.1%}, 95% interval {one['low']:+.1%} to {one['high']:+.1%}"
+        f"(drift {one['total']:+.1%}, {100 * one['confidence']:.4g}% interval {one['low']:+.1%} to {one['high']:+.1%}"
         f"{'' if one['flagged'] else ', so that none is shown'})."
         for one in record["drift"]
         if one["factor"] is not None

@@ -1,4 +1,4 @@
-"""The profiles of a real study beside its training runs: another pace is told, and shares that are none are not quoted."""
+"""Profiles of a real study beside its training runs: another pace is told, and shares that are none are not quoted."""
 
 from __future__ import annotations
 
