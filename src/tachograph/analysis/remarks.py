@@ -25,26 +25,22 @@ def remarks(analysis: Row) -> list[Row]:
     to either side (or than a tenth), a warm-up longer than registered, and a factor that leaves the interval of the
     headline when other iterations count.
     """
-    if not analysis["steadiness"]["headline"]:
-        return []
     held = analysis["registration"]
     reference = held["design"]["reference"]
-    others = [arm for arm in held["arm_order"] if headline_factor(analysis["factors"], arm)]
+    measured = {arm: one for arm in held["arm_order"] if (one := headline_factor(analysis["factors"], arm))}
+    if not analysis["steadiness"]["headline"] or not measured:
+        return []
     found: list[Row] = []
-    for arm in others:
-        factor = headline_factor(analysis["factors"], arm)
-        assert factor is not None
+    for arm, factor in measured.items():
         if factor.note:
             found.append({"arm": arm, "sentence": f"the interval of the factor of {arm}: {factor.note}"})
         found += _window(analysis["factors"], arm, factor)
-    for arm in [reference, *others]:
-        reaches = [_reach(one) for name in others if arm in (reference, name) and (one := _of(analysis, name))]
-        found += _changes(analysis["steadiness"]["runs"], arm, min(reaches), None if arm == reference else arm)
+    reach = {arm: _reach(factor) for arm, factor in measured.items()}
+    runs = analysis["steadiness"]["runs"]
+    found += _changes(runs, reference, min(reach.values()), None)
+    for arm in measured:
+        found += _changes(runs, arm, reach[arm], arm)
     return found
-
-
-def _of(analysis: Row, arm: str) -> Factor | None:
-    return headline_factor(analysis["factors"], arm)
 
 
 def _reach(factor: Factor) -> float:

@@ -6,10 +6,10 @@ from typing import Any
 
 from tachograph.evidence.candidates import bad_steps
 from tachograph.record.markdown import UNKNOWN, ahead, code, factor, number, percent, significant, table, text
+from tachograph.record.speed import SAME_WORK
 
 Record = dict[str, Any]
 FACTOR = ("factor", "low", "high")
-SAME_WORK = 0.02  # relative; iterations that differ by less in their work are compared as equal ones
 ORDER = ("KEPT", "REJECTED", "NO VERDICT", "NOT RUN")
 INTRODUCTION = (
     "Ideas that were measured against an arm, base and candidate in turn. A factor is that of the quantity beside it, "

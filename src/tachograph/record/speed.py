@@ -10,6 +10,7 @@ from tachograph.record.markdown import UNKNOWN, code, factor, figure, number, si
 from tachograph.record.stages import profile_beside_headline
 
 Record = dict[str, Any]
+SAME_WORK = 0.02  # relative; runs and iterations that differ by less in their work are compared as equal ones
 ROLES = {"baseline": "baseline", "burnin": "burn-in", "aa": "A/A", "run": "", "preflight": "smoke"}
 
 
@@ -157,7 +158,8 @@ def factors(record: Record) -> str:
     )
     if confidence:
         about += f"; the interval is a {confidence:.0%} t interval on the logarithms"
-    parts = [f"{about}.", table(headers, rows, right=(3, 5)), _blocks(record), _first_attempts(record)]
+    parts = [f"{about}.", table(headers, rows, right=(3, 5)), _work_of_blocks(record)]
+    parts += [_blocks(record), _first_attempts(record)]
     parts += [profile_beside_headline(record), figure("factor", "Factors with intervals and prediction")]
     return "\n\n".join(part for part in parts if part)
 
@@ -168,6 +170,28 @@ def _notes(one: dict[str, Any]) -> list[str]:
     return [
         part for part in (method if method.startswith("unpaired") else "", one.get("note") or one.get("reason")) if part
     ]
+
+
+def _work_of_blocks(record: Record) -> str:
+    """What a ratio of rates does not say where the two runs of a block did not do the same work."""
+    reference = record["registration"]["design"]["reference"]
+    work = {
+        (run["arm"], run["block"]): run["rates"]["iteration"]["whole run"].get("work")
+        for run in record["runs"]
+        if run["role"] == "run"
+    }
+    ratios = [
+        done / of_reference
+        for (arm, block), done in work.items()
+        if arm != reference and done and (of_reference := work.get((reference, block)))
+    ]
+    if not ratios or max(abs(ratio - 1) for ratio in ratios) <= SAME_WORK:
+        return ""
+    return (
+        f"The runs of a block did not do the same work ({min(ratios):.2f} to {max(ratios):.2f} times that of "
+        f"{text(reference)}): rates are at equal work, so that the factor of a phase whose time does not grow with the "
+        "work is off by that ratio."
+    )
 
 
 def _first_attempts(record: Record) -> str:

@@ -107,7 +107,7 @@ def test_every_cause_of_a_decision_is_named() -> None:
     )
     assert held.decision is Decision.HOLD
     assert held.sentence == (
-        "the speed is PROVISIONAL (GAIN but for this: drift of +9 % and 2 more); the curves are NO VERDICT; "
+        "the speed is PROVISIONAL (GAIN but for this: drift of +9 % and 2 more); the curves give NO VERDICT; "
         "the numerics parity is REFERENCE BROKEN; 1 of 2 registered sessions made so far; "
         "only 3 of 4 planned runs count"
     )
