@@ -17,7 +17,7 @@ from tachograph.evidence.drift import drift_model
 from tachograph.evidence.placebo import judge_placebo, placebo_cap
 from tachograph.evidence.randomness import generator
 from tachograph.evidence.throughput import ThroughputError, retained
-from tachograph.evidence.warmup import RELEVANT, Steadiness, assess_study
+from tachograph.evidence.warmup import RELEVANT, Outcome, Steadiness, assess_study
 from tachograph.evidence.withinrun import within_run
 from tachograph.study.registration import current
 
@@ -33,20 +33,30 @@ def steadiness(sealed: SealedStudy) -> dict[str, Any]:
     """Outcome of the warm-up rule for every run of the blocks and for the mean series of each arm.
 
     ``runs`` also hold the precision within the run, a secondary line: runs differ by more than it says.
+    ``longer_warmup``: how many iterations the MSER rule drops where a warm-up longer than the registered one was found
+    (the most of any run or mean series, the same for all arms), else None.
     """
     stage, warmup = sealed.trainer.history.stage.name, sealed.study.design.warmup
     durations: dict[str, Floats] = {}
     arms: dict[str, str] = {}
-    early: dict[str, int] = {}
+    rows: dict[str, NDArray[np.int64]] = {}
     for run in sealed.of_role("run"):
-        key, (seconds, work, dropped) = run.planned.key, _usable(run, stage, warmup)
-        if len(seconds):
+        key, (usable, seconds, work) = run.planned.key, _usable(run, stage)
+        if len(usable):
             durations[key] = seconds / work * work.mean()  # at equal work per iteration
-            arms[key], early[key] = run.planned.arm, dropped
-    found = judge_steadiness(durations, arms, early)
+            arms[key], rows[key] = run.planned.arm, usable
+    found = judge_steadiness(durations, arms, {key: _early(usable, warmup) for key, usable in rows.items()})
     for one in found["runs"]:
         one["within_run"] = _precision(sealed, one["run"], stage)
-    return found
+    return {**found, "longer_warmup": _longer_warmup(found, rows, arms, warmup)}
+
+
+def _longer_warmup(found: Row, rows: dict[str, NDArray[np.int64]], arms: dict[str, str], warmup: int) -> int | None:
+    of_runs = [(one, rows[one["run"]]) for one in found["runs"]]
+    of_arms = [(one, next(rows[key] for key in rows if arms[key] == arm)) for arm, one in found["arms"].items()]
+    flagged = [(one, usable) for one, usable in (*of_runs, *of_arms) if Outcome.LONGER_WARMUP in one["flags"]]
+    dropped = [int(usable[one["mser"]]) for one, usable in flagged]
+    return max((number for number in dropped if number > warmup), default=None)
 
 
 def judge_steadiness(durations: dict[str, Floats], arms: dict[str, str], early: dict[str, int]) -> Row:
@@ -60,17 +70,19 @@ def judge_steadiness(durations: dict[str, Floats], arms: dict[str, str], early: 
     }
 
 
-def _usable(run: SealedRun, duration: str, warmup: int) -> tuple[Floats, Floats, int]:
-    """Seconds and work of the iterations that can give a rate, and how many of them are warm-up.
-
-    An evaluation or a compilation within the warm-up is no row of these, so that fewer may be warm-up.
-    """
+def _usable(run: SealedRun, duration: str) -> tuple[NDArray[np.int64], Floats, Floats]:
+    """Which rows of the history can give a rate, with the seconds and the work of each."""
     assert run.history is not None
     try:
         rows = retained(run.history, duration, 0).rows
     except ThroughputError:
         rows = np.zeros(0, dtype=np.int64)
-    return run.history.durations[duration][rows], run.history.work[rows], int((rows < warmup).sum())
+    return rows, run.history.durations[duration][rows], run.history.work[rows]
+
+
+def _early(usable: NDArray[np.int64], warmup: int) -> int:
+    """How many usable rows are warm-up: fewer than registered where an evaluation or a compilation lies in it."""
+    return int((usable < warmup).sum())
 
 
 def _outcome(one: Steadiness) -> Row:
@@ -79,7 +91,8 @@ def _outcome(one: Steadiness) -> Row:
 
 
 def _precision(sealed: SealedStudy, key: str, stage: str) -> Row | None:
-    seconds, work, dropped = _usable(sealed.runs[key], stage, sealed.study.design.warmup)
+    usable, seconds, work = _usable(sealed.runs[key], stage)
+    dropped = _early(usable, sealed.study.design.warmup)
     rng = generator(current(sealed.registration)["sha256"], f"within run {key}")
     found = within_run(work[dropped:], seconds[dropped:], rng)
     return None if found is None else asdict(found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, fields
 from typing import Any
 
-from tachograph.analysis.rates import ITERATION, RETAINED, SENSITIVITY, WHOLE, WINDOW
+from tachograph.analysis.rates import ITERATION, LONGER, RETAINED, SENSITIVITY, WHOLE, WINDOW
 from tachograph.analysis.refusal import comparison_refused
 from tachograph.analysis.sealed import SealedStudy
 from tachograph.evidence.interval import Factor, IntervalError, RunRate, factor_of_runs
@@ -20,8 +20,9 @@ def factors(sealed: SealedStudy, runs: list[dict[str, Any]]) -> list[dict[str, A
     A factor is a ratio of rates (work per second), numerator over denominator, its mean the geometric one.
     """
     found = []
+    longer = any(LONGER in run["rates"]["stage"] for run in runs)
     for arm in sealed.other_arms:
-        for quantity, window, label in _quantities(sealed):
+        for quantity, window, label in _quantities(sealed, longer):
             found.append(_factor(sealed, runs, arm, quantity, window, label))
         stage = sealed.trainer.history.stage.name
         phases = [phase.name for phase in sealed.trainer.history.phases if phase.name != stage]
@@ -43,12 +44,12 @@ def factor_of(factors: list[dict[str, Any]], arm: str, quantity: str, kind: str)
     return Factor(**{field.name: one[field.name] for field in fields(Factor)})
 
 
-def _quantities(sealed: SealedStudy) -> list[tuple[str, str, str]]:
+def _quantities(sealed: SealedStudy, longer: bool) -> list[tuple[str, str, str]]:
     stage = f"{sealed.trainer.history.stage.name} throughput"
     wanted = [("stage", RETAINED, stage), ("stage", WHOLE, stage)]
     if sealed.study.design.window is not None:
         wanted.append(("stage", WINDOW, stage))
-    wanted += [("stage", window, stage) for window in SENSITIVITY]
+    wanted += [("stage", window, stage) for window in (*SENSITIVITY, *([LONGER] if longer else []))]
     wanted += [
         ("iteration", RETAINED, "iteration wall throughput"),
         ("iteration", WHOLE, "iteration wall throughput"),

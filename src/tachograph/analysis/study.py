@@ -39,7 +39,8 @@ def sections(sealed: SealedStudy | SealedMachine) -> dict[str, Any]:
 
 def throughput_sections(sealed: SealedStudy) -> dict[str, Any]:
     """All sections of a throughput study; see the module of each for its content."""
-    runs = rates.run_rows(sealed)
+    steadiness = conditions.steadiness(sealed)
+    runs = rates.run_rows(sealed, steadiness["longer_warmup"])
     series = rates.series(sealed)
     found: dict[str, Any] = {
         "schema": "analysis/1",
@@ -58,7 +59,7 @@ def throughput_sections(sealed: SealedStudy) -> dict[str, Any]:
         "evaluation": evaluation(sealed),
         "curves": curve_section.curves(sealed),
         "repeat": curve_section.repeat(sealed),
-        "steadiness": conditions.steadiness(sealed),
+        "steadiness": steadiness,
         "endings": endings(sealed),
         "preflight": preflight(sealed),
         "order": execution.order(sealed),
