@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tachograph.record.markdown import UNKNOWN, figure, number, percent, table, text
+from tachograph.record.markdown import UNKNOWN, figure, number, percent, significant, table, text
 
 Record = dict[str, Any]
 
@@ -129,6 +129,16 @@ def _beside(record: Record, arm: str, reference: str) -> str:
 def _component(section: dict[str, Any]) -> list[str]:
     if not section.get("rates"):
         return [f"The component alone: {text(section['reason'])}."] if section["registered"] else []
-    rates = "; ".join(f"{text(one['name'])} at {number(one['value'])} {text(one['unit'])}" for one in section["rates"])
+    rates = "; ".join(
+        f"{text(one['name'])} at {number(one['value'])} {text(one['unit'])}{_spread(one)}" for one in section["rates"]
+    )
     threads = f", {section['threads']} thread(s)" if section.get("threads") else ""
     return [f"{text(section['name'])} alone, in a run of its own{threads}: {rates}."]
+
+
+def _spread(one: dict[str, Any]) -> str:
+    """How far the repeats lie apart and how long they lasted: a rate without either looks more certain than it is."""
+    repeats = [rate for rate in one.get("repeats") or [] if isinstance(rate, int | float)]
+    told = [f"{number(min(repeats))} to {number(max(repeats))} in {len(repeats)} repeats"] if len(repeats) > 1 else []
+    told += [f"{significant(one['seconds'])} s in all"] if one.get("seconds") else []
+    return f" ({', '.join(told)})" if told else ""

@@ -159,6 +159,14 @@ def test_component_is_told_without_a_profile(sealed: SealedStudy) -> None:
     assert "engine alone, in a run of its own: step at " in page
 
 
+def test_rate_of_the_component_stands_with_its_spread(record: dict[str, Any]) -> None:
+    """The repeats of a moment's measurement are told with the rate: least, largest, how many, how long."""
+    (rate,) = record["component"]["rates"]
+    rate.update(value=1_427_886.2, repeats=[1_342_220.5, 1_483_280.0, 1_440_583.0], seconds=0.0112)
+    told = "step at 1,427,886 environment steps/s (1,342,220 to 1,483,280 in 3 repeats, 0.0112 s in all)"
+    assert told in stages.stages(record)
+
+
 def flagged(run: SealedRun, row: int) -> SealedRun:
     """The run in which an iteration wrote a checkpoint."""
     assert run.history is not None
