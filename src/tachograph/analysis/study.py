@@ -54,6 +54,7 @@ def throughput_sections(sealed: SealedStudy) -> dict[str, Any]:
         "runs": runs,
         "factors": factors.factors(sealed, runs),
         "baseline": factors.baseline(sealed, series),
+        "seed_spread": factors.seed_spread(sealed, runs),
         "component": stages.component(sealed),
         "sweep": forward_sweep(sealed),
         "evaluation": evaluation(sealed),

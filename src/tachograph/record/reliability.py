@@ -99,13 +99,16 @@ def _outcome(word: str) -> str:
 
 
 def _drift(record: Record) -> str:
-    lines = [
-        f"With a drift over the session taken out, the factor of {text(one['arm'])} is {one['factor']:.2f}x "
-        f"(drift {one['total']:+.1%}, {100 * one['confidence']:.4g}% interval {one['low']:+.1%} to {one['high']:+.1%}"
-        f"{'' if one['flagged'] else ', so that none is shown'})."
-        for one in record["drift"]
-        if one["factor"] is not None
-    ]
+    lines = []
+    for one in record["drift"]:
+        if one["factor"] is None:
+            continue
+        called = "" if one["flagged"] else f"; none is called: that takes over 2 % and p up to {one['alpha']:.3g}"
+        lines.append(
+            f"With a drift over the session taken out, the factor of {text(one['arm'])} is {one['factor']:.2f}x "
+            f"(drift {one['total']:+.1%}, 95% interval {one['low']:+.1%} to {one['high']:+.1%}, p = {one['p']:.2g}"
+            f"{called})."
+        )
     return " ".join(lines)
 
 

@@ -52,7 +52,7 @@ def with_host(sealed: SealedStudy, key: str, **quantities: Any) -> SealedStudy:
 
 
 def contention(sealed: SealedStudy) -> dict[str, Any]:
-    found = deviations(sealed, [], {"deviations": []}, {"arms": {}})
+    found = deviations(sealed, [], {"deviations": []}, {"arms": {}, "checks": []})
     return next(one for one in found if one["kind"] == "contention")
 
 
@@ -129,9 +129,7 @@ def test_profile_is_told_apart_from_the_headline(record: dict[str, Any]) -> None
     section = record["stages"]
     for arm, rate in (("reference", 1000.0), ("fast", 5000.0)):
         section["arms"][arm]["uninstrumented_rate"] = rate
-        for run in record["runs"]:
-            if (run["role"], run["arm"]) == ("run", arm):
-                run["rates"]["stage"]["retained"]["value"] = {"reference": 2000.0, "fast": 8000.0}[arm]
+        section["arms"][arm]["training_rate"] = {"reference": 2000.0, "fast": 8000.0}[arm]
     section["factors"]["fast"] = 6.97
     told = stages.profile_beside_headline(record)
     assert "fast and reference give 6.97x, which is not the headline" in told
