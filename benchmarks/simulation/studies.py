@@ -101,7 +101,7 @@ def _run(rng: np.random.Generator, arm: str, block: int, seconds: Floats) -> Row
         "block": block,
         "rates": {"stage": {"retained": rate}},
         "host": host,
-        "device": {"kind": "gpu"},
+        "device": {"kind": "cuda"},
     }
 
 

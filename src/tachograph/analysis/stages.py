@@ -59,6 +59,7 @@ def stages(sealed: SealedStudy, training: list[dict[str, Any]], measured: list[d
             if arm in table.arms and reference in table.arms
         },
         "checks": _checks(sealed, table, measured),
+        "bounds": _bounds(sealed, table),
     }
 
 
@@ -85,6 +86,14 @@ def _checks(sealed: SealedStudy, table: StageTable, measured: list[dict[str, Any
         )
         found.append({"arm": arm, **vars(one), "sentence": sentence if one.flagged else None})
     return found
+
+
+def _bounds(sealed: SealedStudy, table: StageTable) -> dict[str, dict[str, Any]]:
+    """By arm the largest factor that its stages allow by Amdahl's law; an arm without a limit is absent."""
+    reference = sealed.study.design.reference
+    profiled = [arm for arm in sealed.other_arms if {arm, reference} <= table.arms.keys()]
+    found = {arm: table.bound(reference, arm) for arm in profiled}
+    return {arm: vars(one) for arm, one in found.items() if one is not None and math.isfinite(one.factor)}
 
 
 def _disturbed(run: SealedRun) -> list[str]:

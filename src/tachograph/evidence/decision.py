@@ -110,12 +110,13 @@ def speed_verdict(
     steady: bool = True,
     ceiling: float = inf,
     parity: ParityVerdict = ParityVerdict.NOT_REGISTERED,
+    ceiling_origin: str = "registered",
 ) -> SpeedJudgement:
     """GAIN iff the interval's lower bound reaches ``minimum_effect``, NO GAIN iff its upper bound does not.
 
     Any of ``caps`` (contention, realised order, clocks, a large placebo, a slow-down) turns both into
     PROVISIONAL. ``steady`` False: no headline exists (too few iterations, no steady state): NO VERDICT.
-    A factor beyond the registered ``ceiling`` is INVALID until ``parity`` is a PASS.
+    A factor beyond the ``ceiling`` (``ceiling_origin`` says whose) is INVALID until ``parity`` is a PASS.
     """
     f = factor.result
     if f is None or not steady:
@@ -130,7 +131,7 @@ def speed_verdict(
         found = SpeedVerdict.NO_GAIN
     else:
         found = SpeedVerdict.UNRESOLVED
-    unbelievable = None if parity is ParityVerdict.PASS else too_good(f.factor, ceiling)
+    unbelievable = None if parity is ParityVerdict.PASS else too_good(f.factor, ceiling, ceiling_origin)
     if unbelievable:
         return SpeedJudgement(SpeedVerdict.INVALID, found, (unbelievable, *caps), unbelievable)
     if found is SpeedVerdict.UNRESOLVED:

@@ -83,6 +83,18 @@ class StageTable:
         """The factor that the stages of the step add up to, beside the ``measured`` one of the training runs."""
         return amdahl.compare(self.factor(reference, fast), measured)
 
+    def bound(self, reference: str, fast: str) -> amdahl.Bound | None:
+        """The factor that the stages which became faster by over 5 % allow at most; None where shares are not true.
+
+        The largest stage of the reference counts among them in any case, and so does one that ``fast`` lacks.
+        """
+        if not self.arms[reference].publishable:
+            return None
+        leaves = [row for row in self.rows if row.parent is None and reference in row.arms]
+        factors = {row.name: row.factor(reference, fast) for row in leaves}
+        faster = [name for name, factor in factors.items() if factor is None or factor > 1 + amdahl.GAP]
+        return amdahl.bound({row.name: max(0.0, row.arms[reference].share) for row in leaves}, faster)
+
 
 def stage_table(profiles: Mapping[str, Profile], training_rates: Mapping[str, float] | None = None) -> StageTable:
     """Put the profiles of the arms side by side. Every total is closed by a remainder row.

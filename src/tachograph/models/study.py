@@ -172,8 +172,9 @@ class DecisionRule(Model):
     )
     ceiling: Annotated[Number, Field(gt=1, le=1_000_000)] | None = Field(
         default=None,
-        description="largest factor of the stage that can be true (a roofline, or 1 / (1 - share) by Amdahl's law); "
-        "beyond it the speed is INVALID until the numerics parity is shown",
+        description="largest factor of the stage that can be true, such as a roofline; beyond it the speed is INVALID "
+        "until the numerics parity is shown. Without it: 1 / (1 - share) by Amdahl's law on the profiles, where the "
+        "share is that of the reference's largest stage and of those that became faster by over 5 %",
     )
     sd_log_factor: Annotated[Number, Field(gt=0, le=3)] = Field(
         description="assumed standard deviation of the natural logarithm of the factor between blocks"

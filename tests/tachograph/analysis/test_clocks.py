@@ -91,4 +91,26 @@ def test_factor_beyond_the_registered_ceiling_is_invalid(sealed: SealedStudy, fo
     one = decision(study, found)["arms"][0]
     assert (one["speed"], one["decision"]) == ("INVALID", "HOLD")
     assert "4,300x exceeds the ceiling of 23.3x" in one["caps"][0]
+
+
+def test_factor_beyond_amdahls_law_on_the_profile_is_invalid(sealed: SealedStudy, found: dict[str, Any]) -> None:
+    """I23 without a registered ceiling: the profile gives it; without a profile there is none."""
+    headline = next(one for one in found["factors"] if one["headline"])
+    found["reservations"], found["steadiness"]["headline"] = [], True
+    found["preflight"]["not_registered"] = ["parity"]
+    found["stages"]["bounds"] = {"fast": {"parts": ("move network forward",), "share": 0.957, "factor": 1 / 0.043}}
+    for factor, speed in ((4300.0, "INVALID"), (2.4, "GAIN")):
+        headline.update(factor=factor, low=0.99 * factor, high=1.01 * factor)
+        assert decision(sealed, found)["arms"][0]["speed"] == speed
+    headline.update(factor=4300.0, low=4000.0, high=4600.0)
+    told = "4,300x exceeds the ceiling of 23.26x (Amdahl's law: move network forward of the reference's profile, 95.7%"
+    assert told in decision(sealed, found)["arms"][0]["caps"][0]
+    found["stages"]["bounds"] = {}
     assert decision(sealed, found)["arms"][0]["speed"] == "GAIN"
+
+
+def test_real_profiles_give_a_bound(found: dict[str, Any]) -> None:
+    """The stub's arms differ in the network alone, whose share of the reference's step is the bound's."""
+    one = found["stages"]["bounds"]["fast"]
+    assert "move network forward" in one["parts"]
+    assert one["factor"] == pytest.approx(1 / (1 - one["share"]))

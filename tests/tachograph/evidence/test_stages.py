@@ -216,6 +216,25 @@ def test_amdahl_ranking_and_ceiling() -> None:
     assert amdahl.too_good(2.4, amdahl.ceiling(0.957)) is None
 
 
+def test_ceiling_of_the_stages_that_became_faster() -> None:
+    """I23: where the forward alone (95.7 %) became faster the ceiling is 23.3x; without true shares there is none."""
+    reference = document_000(0)
+    cached = profile(
+        {name: (0.05 if name == "move network forward" else ms[0], "loop") for name, ms in DOCUMENT_000.items()}
+    )
+    found = stage_table({"reference": reference, "fast": cached}).bound("reference", "fast")
+    assert found is not None
+    assert found.parts == ("move network forward",)
+    assert f"{found.factor:.1f}" == "23.4"  # 224.89 / 9.62: the document's share is rounded to 95.7 %
+    both = stage_table({"reference": reference, "fast": document_000(1)}).bound("reference", "fast")
+    assert both == found  # nothing else of the document's stages became faster
+    loose = document_000(0, synchronized=False)
+    assert stage_table({"reference": loose, "fast": cached}).bound("reference", "fast") is None
+    slower = stage_table({"reference": reference, "fast": reference}).bound("reference", "fast")
+    assert slower is not None
+    assert slower.parts == ("move network forward",)
+
+
 def test_amdahl_check_of_document_000() -> None:
     """Collection 2.399x and update 1.657x predict the iteration's factor within 5 % of the measured 2.10."""
     shares = {"collection": 206_848 / 4231 / 73.5, "update": 23.2 / 73.5}
