@@ -52,6 +52,7 @@ def simulate_study(
         "runs": rows,
         "factors": [_factor(rows, names[0], name) for name in names[1:]],
         "preflight": {"checks": []},
+        "quiet": {"foreign_cpus": 0.1, "load": None},
         "order": {"realised": realised, "block_deviations": []},
         "steadiness": judge_steadiness(
             {f"run-{name}-seed{b}": seconds[a, b] for a, name in enumerate(names) for b in range(blocks)},

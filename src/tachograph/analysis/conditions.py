@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachograph.analysis.deviations import FOREIGN_CPUS, foreign_cpus
+from tachograph.analysis.contention import busy, loaded
 from tachograph.analysis.factors import factor_of, headline_factor
 from tachograph.analysis.rates import ITERATION, RETAINED
 from tachograph.analysis.sealed import SealedRun, SealedStudy
@@ -226,10 +226,11 @@ def reservations(analysis: dict[str, Any]) -> list[Row]:
     for arm, one in analysis["steadiness"]["arms"].items():
         if _shaky(one):
             say(f"mean of arm {arm}: {one['outcome']}", arm)
-    blocks = [run for run in analysis["runs"] if run["role"] == "run"]
+    blocks, bounds = [run for run in analysis["runs"] if run["role"] == "run"], analysis["quiet"]
     disturbed = {
-        "other programs kept the processors busy": [run for run in blocks if _busy(run) is True],
-        "what other programs did is unknown": [run for run in blocks if _busy(run) is None],
+        "other programs kept the processors busy": [run for run in blocks if busy(run["host"], bounds) is True],
+        "what other programs did is unknown": [run for run in blocks if busy(run["host"], bounds) is None],
+        "the load exceeded the registered one, or is unknown,": [run for run in blocks if loaded(run["host"], bounds)],
         "other programs used the GPU": [run for run in blocks if _gpu(run) == "contaminated"],
         "whether other programs used the GPU is unknown": [run for run in blocks if _gpu(run) == "unknown"],
     }
@@ -256,12 +257,6 @@ def reservations(analysis: dict[str, Any]) -> list[Row]:
 
 def _shaky(one: Row) -> bool:
     return bool(one["outcome"] in ("slowdown", "no steady state", "INSUFFICIENT"))
-
-
-def _busy(run: Row) -> bool | None:
-    """Whether other programs worked on the processors during a run; None if nobody knows."""
-    mean = foreign_cpus(run["host"])
-    return None if mean is None else mean > FOREIGN_CPUS
 
 
 def _gpu(run: Row) -> str:

@@ -6,7 +6,7 @@ import math
 from statistics import geometric_mean
 from typing import Any
 
-from tachograph.analysis.deviations import FOREIGN_CPUS, foreign_cpus
+from tachograph.analysis.contention import busy, foreign_cpus, quiet
 from tachograph.analysis.factors import headline_factor
 from tachograph.analysis.rates import retained_rates
 from tachograph.analysis.sealed import SealedRun, SealedStudy
@@ -51,7 +51,8 @@ def stages(sealed: SealedStudy, training: list[dict[str, Any]], measured: list[d
             for row in table.rows
         ],
         "arms": {
-            run.planned.arm: {**_summary(table.arms[run.planned.arm]), "disturbed": _disturbed(run)} for run in runs
+            run.planned.arm: {**_summary(table.arms[run.planned.arm]), "disturbed": _disturbed(run, quiet(sealed))}
+            for run in runs
         },
         "factors": {
             arm: table.factor(reference, arm)
@@ -96,15 +97,15 @@ def _bounds(sealed: SealedStudy, table: StageTable) -> dict[str, dict[str, Any]]
     return {arm: vars(one) for arm, one in found.items() if one is not None and math.isfinite(one.factor)}
 
 
-def _disturbed(run: SealedRun) -> list[str]:
+def _disturbed(run: SealedRun, bounds: dict[str, Any]) -> list[str]:
     """What went on beside a profile, in sentences: other programs, and a clock that did not stay up."""
     host = run.facts["host"]
-    busy, clock = foreign_cpus(host), host["quantities"].get("gpu_mhz", {})
+    disturbed, clock = busy(host, bounds), host["quantities"].get("gpu_mhz", {})
     found = []
-    if busy is None:
+    if disturbed is None:
         found.append("what other programs did is unknown")
-    elif busy > FOREIGN_CPUS:
-        found.append(f"other programs kept {busy:.2f} processors busy")
+    elif disturbed:
+        found.append(f"other programs kept {foreign_cpus(host):.2f} processors busy")
     if host["gpu_processes"]["status"] == "contaminated":
         found.append("other programs used the GPU")
     if clock.get("mean") and throttled(clock["mean"], clock["max"]):

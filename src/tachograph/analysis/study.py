@@ -9,6 +9,7 @@ from tachograph.analysis import curves as curve_section
 from tachograph.analysis.candidates import candidates
 from tachograph.analysis.clocks import clocks
 from tachograph.analysis.conduct import conduct
+from tachograph.analysis.contention import quiet
 from tachograph.analysis.decision import decision
 from tachograph.analysis.deviations import deviations
 from tachograph.analysis.endings import endings
@@ -52,6 +53,7 @@ def throughput_sections(sealed: SealedStudy) -> dict[str, Any]:
         "planned_runs": [execution.planned_row(run, sealed.state.run_status(run)) for run in sealed.planned],
         "attempts": execution.attempts(sealed),
         "runs": runs,
+        "quiet": quiet(sealed),
         "factors": factors.factors(sealed, runs),
         "baseline": factors.baseline(sealed, series),
         "seed_spread": factors.seed_spread(sealed, runs),

@@ -155,6 +155,19 @@ class Metric(Model):
     )
 
 
+class Quiet(Model):
+    """What still counts as a quiet host; beyond it a run is contended and a GAIN or NO GAIN PROVISIONAL."""
+
+    foreign_share: Annotated[Number, Field(ge=0, le=1)] = Field(
+        default=0.05,
+        description="share of the usable processors that other programs may keep busy, on average through a run",
+    )
+    load: PositiveNumber | None = Field(
+        default=None,
+        description="largest 1-minute load average during a run, which counts the run itself; not judged without it",
+    )
+
+
 class DecisionRule(Model):
     """What the numbers must show before the faster arm is adopted, and what the design check may assume."""
 
@@ -226,6 +239,7 @@ class Study(Model):
     machine: MachineChecks | None = Field(
         default=None, description="preflight: does this machine repeat, is it right; else nothing is compared"
     )
+    quiet: Quiet = Field(default=Quiet(), description="what still counts as a quiet host")
     parity: Parity | None = None
     smoke: list[Smoke] = []
     curves: list[Metric] = []

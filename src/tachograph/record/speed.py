@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tachograph.analysis.deviations import FOREIGN_CPUS, foreign_cpus
+from tachograph.analysis.contention import busy, foreign_cpus
 from tachograph.analysis.rates import not_drawn
 from tachograph.record.markdown import UNKNOWN, code, factor, figure, number, percent, significant, table, text
 from tachograph.record.stages import profile_beside_headline
@@ -124,10 +124,9 @@ def _spread(spread: float | None) -> str:
 def _beside_other_programs(record: Record, name: str) -> str:
     """How busy other programs kept the processors during a run, where it is enough to be a deviation."""
     host = next(run["host"] for run in record["runs"] if run["run"] == name)
-    busy = foreign_cpus(host)
-    if busy is None or busy <= FOREIGN_CPUS:
+    if not busy(host, record["quiet"]):
         return ""
-    return f", while other programs kept {busy:.2f} processors busy"
+    return f", while other programs kept {foreign_cpus(host):.2f} processors busy"
 
 
 def _ran(record: Record) -> str:
