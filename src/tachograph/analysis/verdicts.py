@@ -16,6 +16,7 @@ from tachograph.analysis.sealed import SealedStudy
 from tachograph.evidence.curves import (
     CurveError,
     Curves,
+    Window,
     align,
     default_windows,
     identical,
@@ -39,7 +40,7 @@ def curve_verdicts(sealed: SealedStudy) -> list[dict[str, Any]]:
     """One verdict per arm about all registered curves together (tests D and E of statistics.md, 3.2).
 
     Runs of the same seed are paired where both arms have the same seeds, unless the reference does not repeat; the
-    windows are thirds of a run.
+    windows are the registered ones, else thirds of a run.
     """
     return [_judged_curves(sealed, arm) for arm in sealed.other_arms]
 
@@ -75,10 +76,13 @@ def _curve_verdict(sealed: SealedStudy, arm: str) -> dict[str, Any]:
 def judge_lines(sealed: SealedStudy, lines: Curves, rng: np.random.Generator) -> dict[str, Any]:
     """Verdict and tests on aligned curves, with the registered margins and error rate."""
     alpha = alpha_of(sealed.study)
-    difference = judged("test D", lambda: difference_test(lines, rng, alpha))
-    margins = {metric.column: metric.margin for metric in sealed.study.curves}
-    windows = default_windows(lines.iteration)
-    equivalence = judged("test E", lambda: equivalence_test(lines, margins, windows, alpha))
+    resolution = [metric.resolution or 0.0 for metric in sealed.study.curves]
+    difference = judged("test D", lambda: difference_test(lines, rng, alpha, resolution))
+    margins = {metric.column: metric.delta for metric in sealed.study.curves}
+    registered = [Window(one.name, one.first, one.last) for one in sealed.study.curve_windows]
+    equivalence = judged(
+        "test E", lambda: equivalence_test(lines, margins, registered or default_windows(lines.iteration), alpha)
+    )
     runs = f"{lines.k} + {lines.m} runs"
     judgement = curve_verdict(identical(lines), difference, equivalence, alpha, runs=runs)
     return {
