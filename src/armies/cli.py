@@ -13,7 +13,14 @@ from typing import Any, NoReturn
 
 from armies.errors import ArmiesError, NonFiniteTrainingError
 from armies.files import check_writable, write_json
-from armies.paths import VARIABLE, CollectPath, path_from_environment, path_named, prepare_environment
+from armies.paths import (
+    VARIABLE,
+    CollectPath,
+    allow_experimental_attention,
+    path_from_environment,
+    path_named,
+    prepare_environment,
+)
 from armies.presets import PRESETS, preset_named
 
 EXIT_BAD_INPUT = 2
@@ -194,6 +201,7 @@ def _parity(options: argparse.Namespace) -> None:
 def _candidate(options: argparse.Namespace) -> None:
     preset, path = preset_named(options.preset), _path(options)
     check_writable(options.out)
+    allow_experimental_attention()  # base and candidate each force their kernels, so it changes what there is, no more
     from armies.candidates.trial import measure
     from armies.trainer import enough_memory
 

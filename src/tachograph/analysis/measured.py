@@ -30,10 +30,11 @@ class OnceOnly:
 class Measured:
     """``part`` was timed, in ``unit`` per second; ``pairs`` hold the rates of ``base`` and ``candidate``.
 
-    ``factor`` is candidate over base. Of ``steps`` (counted in ``step_unit``) ``nonfinite_steps`` had numbers that are
-    not finite in the candidate's output. ``parity`` compares with float64, ``curves`` whole runs (None where none
-    were made); both with a sentence. Of training runs in turn also: ``work``, the mean of an iteration on either side,
-    in ``work_unit``, and ``iteration``, the factor of the whole iteration where another quantity is judged.
+    ``factor`` is candidate over base. Of ``steps`` on either side (counted in ``step_unit``) ``nonfinite_steps`` had
+    numbers that are not finite in the candidate's output, ``base_nonfinite_steps`` in the base's. ``parity`` compares
+    with float64, ``curves`` whole runs (None where none were made); both with a sentence. Of training runs in turn
+    also: ``work``, the mean of an iteration on either side, in ``work_unit``, and ``iteration``, the factor of the
+    whole iteration where another quantity is judged.
     """
 
     part: str
@@ -43,6 +44,7 @@ class Measured:
     steps: int
     step_unit: str
     nonfinite_steps: int
+    base_nonfinite_steps: int
     parity: ParityVerdict
     parity_sentence: str
     once: OnceOnly | None
@@ -67,6 +69,7 @@ class Measured:
             "steps": self.steps,
             "step_unit": self.step_unit,
             "nonfinite_steps": self.nonfinite_steps,
+            "base_nonfinite_steps": self.base_nonfinite_steps,
             "parity": str(self.parity),
             "parity_sentence": self.parity_sentence,
             "tensors": self.tensors,

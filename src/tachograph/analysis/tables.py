@@ -187,8 +187,8 @@ def _ceilings(analysis: Analysis) -> Rows:
 
 def _candidates(analysis: Analysis) -> Rows:
     figures = [
-        "part", "unit", "factor", "low", "high", "confidence", "steps", "step_unit", "nonfinite_steps", "parity",
-        "curves",
+        "part", "unit", "factor", "low", "high", "confidence", "steps", "step_unit", "nonfinite_steps",
+        "base_nonfinite_steps", "parity", "curves",
     ]  # fmt: skip
     costs = ["first_seconds", "later_seconds", "base_seconds"]
     ahead = ["iterations", "low", "high", "reason"]

@@ -38,6 +38,7 @@ def read_trial(sealed: SealedStudy, run: SealedRun) -> Measured | str:
         steps=trial.steps,
         step_unit="steps",
         nonfinite_steps=trial.nonfinite_steps[CANDIDATE],
+        base_nonfinite_steps=trial.nonfinite_steps[BASE],
         parity=parity,
         parity_sentence=sentence,
         tensors=[asdict(tensor) for tensor in tables.tensors] if tables else [],

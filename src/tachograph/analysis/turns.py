@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,13 @@ from tachograph.evidence.curves import RunCurve, align
 from tachograph.evidence.history import History, read_history
 from tachograph.evidence.interval import Factor, paired_log_t
 from tachograph.evidence.judging import judged
+from tachograph.evidence.parity import judge_parity
 from tachograph.evidence.randomness import generator
 from tachograph.evidence.throughput import ThroughputError, rate, retained
 from tachograph.evidence.verdicts import CurveVerdict, ParityVerdict
 from tachograph.execution.judging import history_spec
 from tachograph.execution.turns import BASE, CANDIDATE, NOT_FINITE
+from tachograph.files import read_json
 from tachograph.study.reach import alpha_of
 from tachograph.study.registration import current
 
@@ -56,6 +58,7 @@ def read_turns(sealed: SealedStudy, run: SealedRun) -> Measured | str:
     factor = judged("the factor", lambda: _factor(sealed, whole, quantity))
     own = [turn for turn in turns if turn.side == CANDIDATE]
     curves, sentence = _curves(sealed, run, whole)
+    parity, numerics, tensors = _parity(sealed, run, content.get("parity"))
     return Measured(
         part=quantity.name,
         unit=quantity.unit,
@@ -64,8 +67,10 @@ def read_turns(sealed: SealedStudy, run: SealedRun) -> Measured | str:
         steps=run.planned.amount * len(own),
         step_unit="iterations",
         nonfinite_steps=sum(_bad_iterations(sealed, turn) for turn in own),
-        parity=ParityVerdict.NOT_REGISTERED,
-        parity_sentence="whole runs were compared, no outputs with float64",
+        base_nonfinite_steps=sum(_bad_iterations(sealed, turn) for turn in turns if turn.side == BASE),
+        parity=parity,
+        parity_sentence=numerics,
+        tensors=tensors,
         curves=curves,
         curves_sentence=sentence,
         once=_once(whole, quantity, factor.result),
@@ -185,6 +190,21 @@ def _judged_curves(sealed: SealedStudy, run: SealedRun, turns: list[Turn], colum
     aligned = align(lines[BASE], lines[CANDIDATE], columns, paired=True, sparse=sealed.trainer.history.sparse_metrics)
     rng = generator(current(sealed.registration)["sha256"], f"candidate {run.planned.arm}")
     return judge_lines(sealed, aligned, rng)
+
+
+def _parity(sealed: SealedStudy, run: SealedRun, name: str | None) -> tuple[ParityVerdict, str, list[dict[str, Any]]]:
+    """What the candidate computes against float64, held to the error of its arm; verdict, sentence, tensors."""
+    trial = run.planned.trial
+    if name is None or trial is None or trial.parity_name is None:
+        return ParityVerdict.NOT_REGISTERED, "whole runs were compared, no outputs with float64", []
+    document, study = read_json(run.evidence(name)), sealed.study
+    registered = study.parity is not None and trial.against == study.design.reference
+    bounds = study.parity.reference_bounds if registered and study.parity is not None else None
+    found = judged("parity", lambda: judge_parity(document, f"{run.attempt.folder}/{name}", trial.against, bounds))
+    if found.result is None:
+        return ParityVerdict.NO_VERDICT, found.reason or "unknown", []
+    tensors = [asdict(tensor) for tensor in found.result.tensors]
+    return found.result.verdicts[trial.parity_name], found.result.reasons[trial.parity_name], tensors
 
 
 def _work(turns: list[Turn]) -> dict[str, float] | None:

@@ -71,9 +71,10 @@ class CandidateVerdict(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why a candidate was rejected."""
+    """Why a candidate was rejected or, of the last one, why nothing can be said of it."""
 
     INVALID_OUTPUT = "invalid-output"
     NO_GAIN = "no-gain"
     NOT_MATCHED = "not-matched"
     SUPERSEDED = "superseded"
+    NUMERICS_NOT_SHOWN = "numerics-not-shown"

@@ -13,6 +13,7 @@ from tachograph.evidence.gates import Ended, Expected
 from tachograph.evidence.gates import judge as judge_history
 from tachograph.evidence.history import Counter, History, HistorySpec, read_history
 from tachograph.evidence.ingest import ingest_report
+from tachograph.evidence.parity import judge_parity
 from tachograph.evidence.said import said
 from tachograph.evidence.trial import parse_trial
 from tachograph.execution.turns import BASE, FINISHED, turn_name
@@ -203,12 +204,13 @@ def _judge_trial(result: Path) -> Judgement:
 
 
 def _judge_turns(planned: PlannedRun, trainer: Trainer, result: Path) -> Judgement:
-    """Every history of a candidate's runs in turn.
+    """Every history of a candidate's runs in turn, and the parity file beside them where there is one.
 
     Numbers that are not finite in a run of the candidate are a result and no fault of the measurement.
     """
     checks = []
-    for run in read_json(result)["runs"]:
+    content = read_json(result)
+    for run in content["runs"]:
         if run["ended"] != FINISHED:
             continue
         name = turn_name(planned, run["turn"], run["side"], run["seed"])
@@ -218,4 +220,11 @@ def _judge_turns(planned: PlannedRun, trainer: Trainer, result: Path) -> Judgeme
         checks.append({"name": name, "ok": judged.validity == "valid", "detail": judged.reason or "all gates passed"})
         if judged.validity != "valid":
             return Judgement("invalid", f"{name}: {judged.reason}", checks, gate=judged.gate)
+    assert planned.trial is not None
+    name = content.get("parity")
+    if name is not None:
+        found = judge_parity(read_json(result.parent / name), name, planned.trial.against)
+        if planned.trial.parity_name not in found.verdicts:
+            return Judgement("invalid", f"{name}: no tensor of {planned.trial.parity_name!r}", checks)
+        checks.append({"name": "parity file", "ok": True, "detail": "it can be judged"})
     return Judgement("valid", None, checks)

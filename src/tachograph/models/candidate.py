@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from tachograph.models.base import EnvironmentName, Identifier, Model, Number, Scalar, Text
 
-RUN_KEYS = ("environment", "settings", "arguments", "shared_arguments", "iterations", "quantity", "requires")
+RUN_KEYS = ("environment", "settings", "arguments", "shared_arguments", "iterations", "quantity", "requires", "parity")
 
 
 class Candidate(Model):
@@ -50,6 +50,11 @@ class Candidate(Model):
     )
     requires: Literal["cuda", "rocm"] | None = Field(
         default=None, description="run: the kind of device without which nothing is run, and the record says so"
+    )
+    parity: Annotated[Text, Field(pattern="^[^,]+$")] | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,  # so that a study without it is registered as it always was
+        description="run: the name, in place of an arm's, by which the trainer's parity command knows the candidate",
     )
 
     @property

@@ -159,7 +159,7 @@ class Metric(Model):
     reason: Text = Field(description="why this margin")
     sigma_seed: PositiveNumber | None = Field(
         default=None,
-        description="standard deviation between seeds, in the metric's unit, from an independent pilot; else margin / 2",
+        description="standard deviation between seeds, in the metric's unit, by an independent pilot; else margin / 2",
     )
     resolution: PositiveNumber | None = Field(
         default=None,

@@ -14,9 +14,10 @@ ORDER = ("KEPT", "REJECTED", "NO VERDICT", "NOT RUN")
 INTRODUCTION = (
     "Ideas that were measured against an arm, base and candidate in turn. A factor is that of the quantity beside it, "
     "candidate over base, with its interval over the pairs; it says nothing of the rest of a step or an iteration. "
-    "Kept is what is finite, is as near to float64 as its base "
-    "(or, where whole runs were compared, was not shown to learn otherwise), and whose interval lies above the least "
-    "gain that is worth having: worth an arm of its own, which is more than these pairs can adopt."
+    "Kept is what is finite, is shown to be as near to float64 as its base (or, where whole runs were compared, to "
+    "learn the same), and whose interval lies above the least gain that is worth having: worth an arm of its own, "
+    "which is more than these pairs can adopt. A gain whose numerics nothing shows is NO VERDICT (numerics-not-shown). "
+    "Beside the steps that are not finite stand those of the base on the same batches or seeds."
 )
 
 
@@ -25,7 +26,7 @@ def candidates(record: Record) -> str:
     found = record["candidates"]
     rows = [_row(one) for verdict in ORDER for one in found if one["verdict"] == verdict]
     headers = [
-        "candidate", "verdict", "factor", "of", "worth from", "not finite", "parity or curves", "costs once",
+        "candidate", "verdict", "factor", "of", "worth from", "not finite", "parity, curves", "costs once",
         "ahead after",
     ]  # fmt: skip
     return "\n\n".join([INTRODUCTION, table(headers, rows, right=(2, 4, 7, 8)), "\n".join(map(_paragraph, found))])
@@ -43,11 +44,25 @@ def _row(one: dict[str, Any]) -> list[str]:
         factor(measured["factor"], measured["low"], measured["high"]),
         f"{text(measured['part'])}, {text(one['against'])}",
         f"{one['minimum_effect']:.2f}x",
-        bad_steps(measured["nonfinite_steps"], measured["steps"], measured["step_unit"]).split(" with ")[0],
-        text(measured["parity"] if measured["curves"] is None else measured["curves"]),
+        _not_finite(measured),
+        ", ".join(text(verdict) for verdict, _ in _compared(measured)),
         "–" if once is None else _once(once, one["against"]),
         "–" if once is None else ahead(once["ahead"], once["unit"]),
     ]
+
+
+def _not_finite(measured: dict[str, Any]) -> str:
+    """Steps with rows that are not finite, of the candidate and of its base on the same batches or seeds."""
+    own = bad_steps(measured["nonfinite_steps"], measured["steps"], measured["step_unit"]).split(" with ")[0]
+    return f"{own}, base {measured['base_nonfinite_steps']}/{measured['steps']}"
+
+
+def _compared(measured: dict[str, Any]) -> list[tuple[str, str]]:
+    """Verdict and sentence of what was compared: outputs with float64, whole runs, or both."""
+    parity, curves = ((measured[name], measured[f"{name}_sentence"]) for name in ("parity", "curves"))
+    if measured["curves"] is None:
+        return [parity]
+    return [curves] if measured["parity"] == "NOT REGISTERED" else [parity, curves]
 
 
 def _once(once: dict[str, Any], against: str) -> str:
@@ -78,8 +93,7 @@ def _figures(measured: dict[str, Any], against: str) -> list[str]:
         note = f" ({text(measured['note'])})" if measured["note"] else ""
         sentences.append(f"Mean of {len(rates[0])} pairs{note}: {own} against {base}.")
     sentences += _else(measured, against)
-    checked = measured["parity_sentence"] if measured["curves"] is None else measured["curves_sentence"]
-    sentences.append(f"Compared: {text(checked)}.")
+    sentences.append(f"Compared: {'; '.join(text(sentence) for _, sentence in _compared(measured))}.")
     whole = measured["whole"]
     if whole is not None:
         sentences.append(

@@ -170,6 +170,10 @@ def _check_parts(study: Study, trainer: Trainer, path: Path) -> None:
         raise TachographError(f"{path}: projection.evaluation_every: trainer {trainer.name} declares no evaluation")
     for name, one in study.candidates.items():
         _check_quantities(f"{path}: candidates.{name}.quantity", one.quantities, trainer.history)
+        if one.parity is not None and not any("{arms}" in part for part in trainer.parity or []):
+            raise TachographError(
+                f"{path}: candidates.{name}.parity: trainer {trainer.name} has no parity command with {{arms}}"
+            )
     for metric in study.curves:
         columns = [*trainer.history.metrics, *trainer.history.sparse_metrics]
         if metric.column not in columns:

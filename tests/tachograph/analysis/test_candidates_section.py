@@ -138,7 +138,11 @@ def test_compiled_forward_of_the_first_study(sealed: SealedStudy, tmp_path: Path
         (trial([(2.0, 1.0), (6.0, 1.0)]), "REJECTED", "no-gain"),  # 3.5x, but the interval does not show it
         (trial([(2.0, 1.0), (2.02, 1.0)], bad=1), "REJECTED", "invalid-output"),
         (trial([(2.0, 1.0), (2.02, 1.0)], error=0.5), "REJECTED", "invalid-output"),
-        ({**trial([(2.0, 1.0), (2.02, 1.0)]), "parity": None, "no_parity": "it draws"}, "KEPT", None),
+        (
+            {**trial([(2.0, 1.0), (2.02, 1.0)]), "parity": None, "no_parity": "it draws"},
+            "NO VERDICT",
+            "numerics-not-shown",
+        ),
         ({"schema": "candidate/1", "available": False, "reason": "no compiler"}, "NOT RUN", None),
         ({"schema": "candidate/1", "available": True}, "NO VERDICT", None),
         (
@@ -156,6 +160,17 @@ def test_each_file_has_its_verdict(
     study.add("one", content)
     row = study.rows()["one"]
     assert (row["verdict"], row["reason"]) == (verdict, reason), row["sentence"]
+
+
+def test_steps_that_are_not_finite_are_told_of_both_sides(sealed: SealedStudy, tmp_path: Path) -> None:
+    """Document 000 says "44/202" of the compiled path and "0/202" of the eager one: row and page hold both."""
+    study = with_candidates(sealed, {"one": component()}, tmp_path)
+    study.add("one", {**trial([(2.0, 1.0), (2.02, 1.0)], bad=44), "nonfinite_steps": {"base": 7, "candidate": 44}})
+    row = study.rows()["one"]
+    assert [row["measured"][f"{side}nonfinite_steps"] for side in ("", "base_")] == [44, 7]
+    told = page.candidates({"candidates": [row]})
+    assert "| 44/202 (21.78%) steps, base 7/202 |" in told
+    assert "of the base 7/202" in told
 
 
 def test_candidate_that_was_not_made_has_no_verdict(sealed: SealedStudy, tmp_path: Path) -> None:
