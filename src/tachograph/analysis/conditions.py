@@ -94,7 +94,7 @@ def _precision(sealed: SealedStudy, key: str, stage: str) -> Row | None:
     usable, seconds, work = _usable(sealed.runs[key], stage)
     dropped = _early(usable, sealed.study.design.warmup)
     rng = generator(current(sealed.registration)["sha256"], f"within run {key}")
-    found = within_run(work[dropped:], seconds[dropped:], rng)
+    found = within_run(work[dropped:], seconds[dropped:], rng, sealed.trainer.history.period)
     return None if found is None else asdict(found)
 
 

@@ -128,6 +128,12 @@ def _clocks(section: Record) -> str:
         lines.append(
             "A best run bounds the uncontended throughput of its arm from below; the ratio of two is no factor."
         )
+    for one in section["best"]:
+        if one["ratio_is_lower_bound"]:
+            lines.append(
+                f"That of {text(one['arm'])} over the reference is a lower bound of the factor all the same: equal "
+                "exposure, and a mean clock that was not the higher one."
+            )
     return " ".join(lines)
 
 

@@ -50,6 +50,19 @@ def test_best_run_is_a_lower_bound_with_its_exposure(found: dict[str, Any]) -> N
     assert "Best of 2 runs of fast: ≥" in page
 
 
+def test_ratio_of_best_runs_is_a_lower_bound_under_two_conditions(found: dict[str, Any]) -> None:
+    """Equal exposure and a clock that did not favour the arm: then, and only then, the page calls the ratio a bound."""
+    for run in found["runs"]:
+        if run["role"] == "run":
+            run["rates"]["stage"]["retained"]["seconds"] = 10.0
+    for fast, bound in ((1900.0, True), (2100.0, False)):
+        sampled(found, "cpu_mhz", 2000.0, fast)
+        found["clocks"] = clocks(found)
+        best = {one["arm"]: one for one in found["clocks"]["best"]}
+        assert best["fast"]["ratio_is_lower_bound"] is bound
+        assert ("That of fast over the reference is a lower bound" in reliability(found)) is bound
+
+
 def test_arms_at_other_clocks_are_provisional(found: dict[str, Any]) -> None:
     """I9: a factor that clock cycles do not confirm is a reservation; equal clocks give the same factor in cycles."""
     sampled(found, "cpu_mhz", 2000.0, 2000.0)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tachograph.analysis.conditions import steadiness
 from tachograph.analysis.sealed import SealedStudy, read_sealed
 from tachograph.analysis.study import sections
 from tachograph.record.speed import factors as page
@@ -59,3 +60,15 @@ def test_steady_runs_have_no_such_row(sealed: SealedStudy) -> None:
     analysis = sections(slow_to_start(sealed, steady))
     assert analysis["steadiness"]["longer_warmup"] is None
     assert "longer warm-up" not in by_kind(analysis)
+
+
+def test_precision_within_a_run_has_blocks_of_the_registered_period(sealed: SealedStudy) -> None:
+    """Work that repeats every fourth iteration is resampled four iterations at a time, not two."""
+
+    def blocks(period: int) -> set[int]:
+        history = sealed.trainer.history.model_copy(update={"period": period})
+        changed = replace(sealed, trainer=sealed.trainer.model_copy(update={"history": history}))
+        return {one["within_run"]["block"] for one in steadiness(changed)["runs"]}
+
+    assert blocks(1) == {2}
+    assert blocks(4) == {4}
