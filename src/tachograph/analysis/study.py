@@ -20,6 +20,7 @@ from tachograph.analysis.registered import registered
 from tachograph.analysis.remarks import remarks
 from tachograph.analysis.sealed import SealedMachine, SealedStudy, read_sealed, with_first_attempts
 from tachograph.analysis.sweep import forward_sweep
+from tachograph.analysis.variance import variance
 from tachograph.machine import sections as machine
 from tachograph.study.layout import StudyFolder
 from tachograph.study.state import counts
@@ -77,6 +78,7 @@ def throughput_sections(sealed: SealedStudy) -> dict[str, Any]:
     found["first_attempts"] = first_attempts(sealed)
     found["placebo"] = conditions.placebo(sealed, runs, found["factors"])
     found["drift"] = conditions.drift(found["registration"]["arm_order"], runs, found["order"]["realised"])
+    found["variance"] = variance(found["registration"]["arm_order"], runs, found["factors"], steadiness)
     found["clocks"] = clocks(found)
     found["reservations"] = conditions.reservations(found)
     found["remarks"] = remarks(found)

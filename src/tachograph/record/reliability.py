@@ -16,6 +16,7 @@ def reliability(record: Record) -> str:
         _placebo(record["placebo"]),
         _steadiness(record["steadiness"]),
         _drift(record),
+        _variance(record),
         _clocks(record["clocks"]),
         _costs(record),
     ]
@@ -109,6 +110,27 @@ def _drift(record: Record) -> str:
             f"(drift {one['total']:+.1%}, 95% interval {one['low']:+.1%} to {one['high']:+.1%}, p = {one['p']:.2g}"
             f"{called})."
         )
+    return " ".join(lines)
+
+
+def _variance(record: Record) -> str:
+    """Whether more blocks or longer runs would narrow the interval of a factor."""
+    lines = []
+    for one in record["variance"]:
+        if one["reason"]:
+            continue
+        told = (
+            f"The factor of {text(one['arm'])} has a standard deviation of {one['total']:.1%} from block to block; the "
+            f"noise within runs of {one['iterations']} iterations gives {one['within']:.1%} of it"
+        )
+        best = one["best_iterations"]
+        if best is None:
+            lines.append(f"{told} and more: longer runs are as good as more blocks.")
+        else:
+            lines.append(
+                f"{told}, runs and blocks {one['between']:.1%}: the interval narrows soonest with {best} retained "
+                "iterations in a run, and more blocks in the time that is left."
+            )
     return " ".join(lines)
 
 
