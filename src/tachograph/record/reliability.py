@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tachograph.analysis.conditions import FALSE_CAPS
 from tachograph.record.markdown import ahead, code, factor, number, significant, table, text
 
 Record = dict[str, Any]
@@ -88,8 +89,8 @@ def _steadiness(section: dict[str, Any]) -> str:
     arms = [f"{text(arm)}: {_outcome(one['outcome'])}" for arm, one in section["arms"].items()]
     of_arms = f"\n\nMean series of the arms: {'; '.join(arms)}." if arms else ""
     meaning = (
-        "\n\nNo trend shown: none that stationary noise would not give in 2.5 % of studies of this size. A "
-        "large change beside it was not excluded either."
+        f"\n\nNo trend shown: none that stationary noise would not give in {FALSE_CAPS / 2:.1%} of studies of this "
+        "size. A large change beside it was not excluded either."
     )
     return "Were the runs steady after their warm-up?\n\n" + table(headers, rows, right=range(2, 6)) + meaning + of_arms
 
