@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachograph.analysis.deviations import FOREIGN_CPUS, foreign_cpus
+from tachograph.analysis.disturbance import FOREIGN_CPUS, foreign_cpus
 from tachograph.analysis.factors import factor_of, headline_factor
 from tachograph.analysis.rates import ITERATION, RETAINED
 from tachograph.analysis.sealed import SealedRun, SealedStudy
@@ -47,6 +47,7 @@ def steadiness(sealed: SealedStudy) -> dict[str, Any]:
         ],
         "arms": {arm: _outcome(one) for arm, one in found.arms.items()},
         "headline": found.headline,
+        "no_headline": [f"{key}: {why}" for key, one in found.runs.items() if (why := one.no_headline)],
         "capped": found.capped,
     }
 
@@ -74,6 +75,13 @@ def _precision(sealed: SealedStudy, key: str, stage: str) -> Row | None:
     rng = generator(current(sealed.registration)["sha256"], f"within run {key}")
     found = within_run(work[dropped:], seconds[dropped:], rng)
     return None if found is None else asdict(found)
+
+
+def no_headline(section: Row) -> str | None:
+    """Why there is no headline factor, from the section of the steadiness; None where there is one."""
+    if section["headline"]:
+        return None
+    return f"no headline factor, as {'; '.join(section['no_headline'])}"
 
 
 def drift(sealed: SealedStudy, runs: list[Row], order: dict[str, Any]) -> list[Row]:

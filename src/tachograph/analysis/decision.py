@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tachograph.analysis.conditions import no_headline
 from tachograph.analysis.factors import headline_factor
 from tachograph.analysis.sealed import SealedStudy
 from tachograph.evidence.decision import DecisionJudgement, SpeedJudgement, decide, speed_verdict
@@ -63,8 +64,8 @@ def _speed(rule: DecisionRule, analysis: dict[str, Any], arm: str, parity: Parit
     found = headline_factor(analysis["factors"], arm)
     factor: Judged[Factor] = Judged(found, None if found else one.get("reason"))
     caps = [one["sentence"] for one in analysis["reservations"] if one["arm"] in (None, arm)]
-    steady, ceiling = analysis["steadiness"]["headline"], math.inf if rule.ceiling is None else rule.ceiling
-    return speed_verdict(factor, rule.minimum_effect, caps, steady, ceiling, parity)
+    ceiling = math.inf if rule.ceiling is None else rule.ceiling
+    return speed_verdict(factor, rule.minimum_effect, caps, no_headline(analysis["steadiness"]), ceiling, parity)
 
 
 def _curve(analysis: dict[str, Any], arm: str) -> CurveVerdict:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from tachograph.analysis.disturbance import FOREIGN_CPUS, foreign_cpus
 from tachograph.analysis.sealed import Sealed, SealedStudy, intact
 from tachograph.evidence.ingest import DEVIATIONS
 
-FOREIGN_CPUS = 0.1  # processors; more work of other programs than this is told
 BEFORE, AFTER = "before results were known", "after results were known"
 
 
@@ -200,15 +200,17 @@ def _contention(sealed: Sealed) -> Iterator[dict[str, Any]]:
         yield _entry(
             "contention",
             f"other programs kept more than {FOREIGN_CPUS} processors busy, on average through a job: {told}",
-            effect="these jobs may be slower than they would be alone; "
-            + (f"of the runs of the blocks {', '.join(blocks)}" if blocks else "no run of the blocks is among them"),
+            effect=f"these jobs may be slower than they would be alone; {_among(sealed, blocks)}",
         )
 
 
-def foreign_cpus(host: dict[str, Any]) -> float | None:
-    """Processors that other programs kept busy, mean over a job; None if nobody knows."""
-    mean = host["quantities"].get("cpu_foreign", {}).get("mean")
-    return None if mean is None else float(mean)
+def _among(sealed: Sealed, blocks: list[str]) -> str:
+    """Which runs of the blocks, on which the factors rest, are among disturbed jobs."""
+    if not blocks:
+        return "no run of the blocks is among them"
+    if len(blocks) == sum(run.planned.role == "run" for run in sealed.runs.values()):
+        return "every run of the blocks is among them"
+    return f"among them are runs of the blocks: {', '.join(blocks)}"
 
 
 def _environments(sealed: Sealed) -> Iterator[dict[str, Any]]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tachograph.analysis.deviations import FOREIGN_CPUS, foreign_cpus
+from tachograph.analysis.disturbance import disturbed
 from tachograph.analysis.sealed import SealedRun, SealedStudy
 from tachograph.errors import TachographError
-from tachograph.evidence.contention import throttled
 from tachograph.evidence.profile import parse_profile
 from tachograph.evidence.stages import ArmSummary, ArmTime, stage_table
 from tachograph.study.planning import COMPONENT
@@ -44,7 +43,8 @@ def stages(sealed: SealedStudy) -> dict[str, Any]:
             for row in table.rows
         ],
         "arms": {
-            run.planned.arm: {**_summary(table.arms[run.planned.arm]), "disturbed": _disturbed(run)} for run in runs
+            run.planned.arm: {**_summary(table.arms[run.planned.arm]), "disturbed": disturbed(run.facts["host"])}
+            for run in runs
         },
         "factors": {
             arm: table.factor(reference, arm)
@@ -52,22 +52,6 @@ def stages(sealed: SealedStudy) -> dict[str, Any]:
             if arm in table.arms and reference in table.arms
         },
     }
-
-
-def _disturbed(run: SealedRun) -> list[str]:
-    """What went on beside a profile, in sentences: other programs, and a clock that did not stay up."""
-    host = run.facts["host"]
-    busy, clock = foreign_cpus(host), host["quantities"].get("gpu_mhz", {})
-    found = []
-    if busy is None:
-        found.append("what other programs did is unknown")
-    elif busy > FOREIGN_CPUS:
-        found.append(f"other programs kept {busy:.2f} processors busy")
-    if host["gpu_processes"]["status"] == "contaminated":
-        found.append("other programs used the GPU")
-    if clock.get("mean") and throttled(clock["mean"], clock["max"]):
-        found.append(f"the clock was {clock['mean']:,.0f} MHz on average, {clock['max']:,.0f} at most")
-    return found
 
 
 def _time(time: ArmTime | None) -> dict[str, float] | None:
@@ -102,7 +86,8 @@ def component(sealed: SealedStudy) -> dict[str, Any]:
     content = run.content()
     try:
         rates = [_rate(one) for one in content["rates"]]
-        return {"registered": True, "name": str(content["name"]), "threads": content.get("threads"), "rates": rates}
+        measured = {"name": str(content["name"]), "threads": content.get("threads"), "rates": rates}
+        return {"registered": True, **measured, "disturbed": disturbed(run.facts["host"])}
     except (KeyError, TypeError, ValueError) as error:
         reason = f"{_source(run)}: {error!r}, expected name and rates with name, unit and value"
         return {"registered": True, "rates": [], "reason": reason}

@@ -77,7 +77,8 @@ def throughput_sections(sealed: SealedStudy) -> dict[str, Any]:
     found["reservations"] = conditions.reservations(found)
     found["remarks"] = remarks(found)
     found["curve_verdicts"] = verdicts.curve_verdicts(sealed)
-    found["prediction"] = verdicts.prediction(sealed, found["factors"], runs, found["steadiness"]["headline"])
+    unsteady = conditions.no_headline(found["steadiness"])
+    found["prediction"] = verdicts.prediction(sealed, found["factors"], runs, unsteady)
     found["deviations"] = deviations(sealed, runs, found["order"], found["stages"])
     if sealed.trainer.history.checkpoint is not None:
         found["checkpoints"] = rates.checkpoints(sealed)

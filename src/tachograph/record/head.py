@@ -42,8 +42,8 @@ def _headline(record: Record, one: dict[str, Any]) -> str:
         return f"**No factor for {arm}**: {text(one.get('reason', UNKNOWN))}."
     if not record["steadiness"]["headline"]:
         return (
-            f"**No headline factor for {arm}**: the runs are too short or were not steady, as told below; the factors "
-            "beside it describe these runs and nothing else."
+            f"**No headline factor for {arm}**: {text('; '.join(record['steadiness']['no_headline']))}; the factors below "
+            "describe these runs and nothing else."
         )
     blocks = len(one["pairs"])
     interval = ""
