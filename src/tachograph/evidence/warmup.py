@@ -79,7 +79,7 @@ class Steadiness:
         if self.outcome is Outcome.INSUFFICIENT:
             return f"only {self.retained} of {self.rows} iterations can give a rate after the warm-up"
         if self._gross:
-            return f"the later half of its iterations lasted {self.halves:+.1%} at equal work, beyond {GROSS:g} times"
+            return f"its later half changed by {self.halves:+.1%} at equal work, which is {GROSS:g} times or more"
         return None
 
     @property

@@ -13,8 +13,8 @@ FACTOR = ("factor", "low", "high")
 ORDER = ("KEPT", "REJECTED", "NO VERDICT", "NOT RUN")
 INTRODUCTION = (
     "Ideas that were measured against an arm, base and candidate in turn. A factor is that of the quantity beside it, "
-    "candidate over base, the geometric mean over the pairs with its interval; it says nothing of the rest of a step or an iteration. "
-    "Kept is what is finite, is as near to float64 as its base "
+    "candidate over base, the geometric mean over the pairs with its interval; it says nothing of the rest of a step "
+    "or an iteration. Kept is what is finite, is as near to float64 as its base "
     "(or, where whole runs were compared, was not shown to learn otherwise), and whose interval lies above the least "
     "gain that is worth having: worth an arm of its own, which is more than these pairs can adopt."
 )

@@ -123,10 +123,10 @@ def test_contention_says_which_jobs_the_factors_rest_on(sealed: SealedStudy) -> 
     assert "while other programs kept 0.50 processors busy" in speed.throughput(found)
     inside = with_host(outside, "run-fast-seed1", cpu_foreign=busy)
     assert contention(inside)["effect"].endswith("among them are runs of the blocks: run-fast-seed1")
+    assert any("busy during run-fast-seed1" in held["sentence"] for held in sections(inside)["reservations"])
     for key in ("run-fast-seed0", "run-reference-seed0", "run-reference-seed1"):
         inside = with_host(inside, key, cpu_foreign=busy)
     assert contention(inside)["effect"].endswith("every run of the blocks is among them")
-    assert any("busy during run-fast-seed1" in held["sentence"] for held in sections(inside)["reservations"])
 
 
 def test_profile_is_told_apart_from_the_headline(record: dict[str, Any]) -> None:
@@ -176,7 +176,7 @@ def test_rate_of_the_component_stands_with_its_spread(record: dict[str, Any]) ->
 
 
 def test_run_without_a_headline_is_named_with_its_reason(sealed: SealedStudy) -> None:
-    """A run whose later half lasts half as long: who reads the top, the decision or the outcome learns which and why."""
+    """A run whose later half lasts half as long: top, decision, prediction and outcome say which run and why."""
     run = sealed.runs["run-fast-seed1"]
     assert run.history is not None
     shorter = {name: values * np.where(np.arange(len(values)) > 4, 0.5, 1.0) for name, values in
@@ -184,7 +184,7 @@ def test_run_without_a_headline_is_named_with_its_reason(sealed: SealedStudy) ->
     changed = replace(run, history=replace(run.history, durations=shorter))
     found = sections(replace(sealed, runs={**sealed.runs, "run-fast-seed1": changed}))
     assert found["steadiness"]["headline"] is False
-    told = "run-fast-seed1: the later half of its iterations lasted -"
+    told = "run-fast-seed1: its later half changed by -"
     assert f"**No headline factor for fast**: {told}" in head.result({**found, "status": "complete"})
     assert f"the speed gives NO VERDICT: no headline factor, as {told}" in decision.top(found)
     assert told in reliability.reliability(found)
