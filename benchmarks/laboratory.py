@@ -36,7 +36,7 @@ from simulation.noise import ITERATION_CORRELATION, Floats, simulate_curves, sim
 from simulation.studies import Row, caps, simulate_study
 from tabulate import tabulate
 
-from tachograph.analysis.conditions import reservations
+from tachograph.analysis.conditions import no_headline, reservations
 from tachograph.analysis.factors import headline_factor
 from tachograph.evidence.curves import Curves, Window, default_windows
 from tachograph.evidence.decision import curve_verdict, decide, speed_verdict
@@ -318,7 +318,7 @@ def _decide(rng: np.random.Generator, factor: float, shift: float) -> tuple[str,
         Judged(headline_factor(study["factors"], "arm 1"), None),
         MINIMUM_EFFECT,
         caps=[one["sentence"] for one in reservations(study)],
-        steady=study["steadiness"]["headline"],
+        unsteady=no_headline(study["steadiness"]),
     )
     curves = simulate_curves(rng, 6, 6, shift)
     margins = dict.fromkeys(curves.metrics, 3.0)

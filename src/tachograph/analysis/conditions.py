@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachograph.analysis.contention import busy, loaded
+from tachograph.analysis.disturbance import busy, loaded
 from tachograph.analysis.factors import factor_of, headline_factor
 from tachograph.analysis.rates import ITERATION, RETAINED
 from tachograph.analysis.sealed import SealedRun, SealedStudy
@@ -66,6 +66,7 @@ def judge_steadiness(durations: dict[str, Floats], arms: dict[str, str], early: 
         "runs": [{"run": key, "arm": arms[key], **_outcome(one)} for key, one in found.runs.items()],
         "arms": {arm: _outcome(one) for arm, one in found.arms.items()},
         "headline": found.headline,
+        "no_headline": [f"{key}: {why}" for key, one in found.runs.items() if (why := one.no_headline)],
         "capped": found.capped,
     }
 
@@ -96,6 +97,13 @@ def _precision(sealed: SealedStudy, key: str, stage: str) -> Row | None:
     rng = generator(current(sealed.registration)["sha256"], f"within run {key}")
     found = within_run(work[dropped:], seconds[dropped:], rng, sealed.trainer.history.period)
     return None if found is None else asdict(found)
+
+
+def no_headline(section: Row) -> str | None:
+    """Why there is no headline factor, from the section of the steadiness; None where there is one."""
+    if section["headline"]:
+        return None
+    return f"no headline factor, as {'; '.join(section['no_headline'])}"
 
 
 def drift(arm_order: list[str], runs: list[Row], realised: list[str]) -> list[Row]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tachograph.analysis.conditions import no_headline
 from tachograph.analysis.factors import headline_factor
 from tachograph.analysis.sealed import SealedStudy
 from tachograph.evidence.decision import DecisionJudgement, SpeedJudgement, decide, speed_verdict
@@ -64,8 +65,8 @@ def _speed(rule: DecisionRule, analysis: dict[str, Any], arm: str, parity: Parit
     factor: Judged[Factor] = Judged(found, None if found else one.get("reason"))
     caps = [one["sentence"] for one in analysis["reservations"] if one["arm"] in (None, arm)]
     ceiling, origin = ceiling_of(rule, analysis["stages"], arm)
-    steady = analysis["steadiness"]["headline"]
-    return speed_verdict(factor, rule.minimum_effect, caps, steady, ceiling, parity, origin)
+    unsteady = no_headline(analysis["steadiness"])
+    return speed_verdict(factor, rule.minimum_effect, caps, unsteady, ceiling, parity, origin)
 
 
 def ceiling_of(rule: DecisionRule, stages: dict[str, Any], arm: str) -> tuple[float, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tachograph.analysis.contention import foreign_cpus, loaded, quiet
+from tachograph.analysis.disturbance import foreign_cpus, loaded, quiet
 from tachograph.analysis.sealed import Sealed, SealedStudy, intact
 from tachograph.evidence.ingest import DEVIATIONS
 
@@ -202,8 +202,7 @@ def _contention(sealed: SealedStudy) -> Iterator[dict[str, Any]]:
         yield _entry(
             "contention",
             f"other programs kept more than {limit:g} processors busy, on average through a job: {told}",
-            effect="these jobs may be slower than they would be alone; "
-            + (f"of the runs of the blocks {', '.join(blocks)}" if blocks else "no run of the blocks is among them"),
+            effect=f"these jobs may be slower than they would be alone; {_among(sealed, blocks)}",
         )
     over = [key for key, run in sealed.runs.items() if loaded(run.facts["host"], bounds)]
     if over:
@@ -212,6 +211,15 @@ def _contention(sealed: SealedStudy) -> Iterator[dict[str, Any]]:
             f"the load average exceeded the registered {bounds['load']:g}, or is unknown, during {', '.join(over)}",
             effect="these jobs may be slower than they would be alone",
         )
+
+
+def _among(sealed: Sealed, blocks: list[str]) -> str:
+    """Which runs of the blocks, on which the factors rest, are among disturbed jobs."""
+    if not blocks:
+        return "no run of the blocks is among them"
+    if len(blocks) == sum(run.planned.role == "run" for run in sealed.runs.values()):
+        return "every run of the blocks is among them"
+    return f"among them are runs of the blocks: {', '.join(blocks)}"
 
 
 def _environments(sealed: Sealed) -> Iterator[dict[str, Any]]:

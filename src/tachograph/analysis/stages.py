@@ -6,12 +6,11 @@ import math
 from statistics import geometric_mean
 from typing import Any
 
-from tachograph.analysis.contention import busy, foreign_cpus, quiet
+from tachograph.analysis.disturbance import disturbed, quiet
 from tachograph.analysis.factors import headline_factor
 from tachograph.analysis.rates import retained_rates
 from tachograph.analysis.sealed import SealedRun, SealedStudy
 from tachograph.errors import TachographError
-from tachograph.evidence.contention import throttled
 from tachograph.evidence.profile import Profile, parse_profile
 from tachograph.evidence.stages import ArmSummary, ArmTime, StageTable, stage_table
 from tachograph.study.planning import COMPONENT
@@ -51,7 +50,10 @@ def stages(sealed: SealedStudy, training: list[dict[str, Any]], measured: list[d
             for row in table.rows
         ],
         "arms": {
-            run.planned.arm: {**_summary(table.arms[run.planned.arm]), "disturbed": _disturbed(run, quiet(sealed))}
+            run.planned.arm: {
+                **_summary(table.arms[run.planned.arm]),
+                "disturbed": disturbed(run.facts["host"], quiet(sealed)),
+            }
             for run in runs
         },
         "factors": {
@@ -97,22 +99,6 @@ def _bounds(sealed: SealedStudy, table: StageTable) -> dict[str, dict[str, Any]]
     return {arm: vars(one) for arm, one in found.items() if one is not None and math.isfinite(one.factor)}
 
 
-def _disturbed(run: SealedRun, bounds: dict[str, Any]) -> list[str]:
-    """What went on beside a profile, in sentences: other programs, and a clock that did not stay up."""
-    host = run.facts["host"]
-    disturbed, clock = busy(host, bounds), host["quantities"].get("gpu_mhz", {})
-    found = []
-    if disturbed is None:
-        found.append("what other programs did is unknown")
-    elif disturbed:
-        found.append(f"other programs kept {foreign_cpus(host):.2f} processors busy")
-    if host["gpu_processes"]["status"] == "contaminated":
-        found.append("other programs used the GPU")
-    if clock.get("mean") and throttled(clock["mean"], clock["max"]):
-        found.append(f"the clock was {clock['mean']:,.0f} MHz on average, {clock['max']:,.0f} at most")
-    return found
-
-
 def _time(time: ArmTime | None) -> dict[str, float] | None:
     return None if time is None else {"ms_per_step": time.ms, "share": time.share}
 
@@ -154,7 +140,8 @@ def component(sealed: SealedStudy) -> dict[str, Any]:
     content = run.content()
     try:
         rates = [_rate(one) for one in content["rates"]]
-        return {"registered": True, "name": str(content["name"]), "threads": content.get("threads"), "rates": rates}
+        measured = {"name": str(content["name"]), "threads": content.get("threads"), "rates": rates}
+        return {"registered": True, **measured, "disturbed": disturbed(run.facts["host"], quiet(sealed))}
     except (KeyError, TypeError, ValueError) as error:
         reason = f"{_source(run)}: {error!r}, expected name and rates with name, unit and value"
         return {"registered": True, "rates": [], "reason": reason}

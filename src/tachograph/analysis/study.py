@@ -9,9 +9,9 @@ from tachograph.analysis import curves as curve_section
 from tachograph.analysis.candidates import candidates
 from tachograph.analysis.clocks import clocks
 from tachograph.analysis.conduct import conduct
-from tachograph.analysis.contention import quiet
 from tachograph.analysis.decision import decision
 from tachograph.analysis.deviations import deviations
+from tachograph.analysis.disturbance import quiet
 from tachograph.analysis.endings import endings
 from tachograph.analysis.evaluation import evaluation, projection
 from tachograph.analysis.notmeasured import not_measured
@@ -83,7 +83,8 @@ def throughput_sections(sealed: SealedStudy) -> dict[str, Any]:
     found["reservations"] = conditions.reservations(found)
     found["remarks"] = remarks(found)
     found["curve_verdicts"] = verdicts.curve_verdicts(sealed)
-    found["prediction"] = verdicts.prediction(sealed, found["factors"], runs, found["steadiness"]["headline"])
+    unsteady = conditions.no_headline(found["steadiness"])
+    found["prediction"] = verdicts.prediction(sealed, found["factors"], runs, unsteady)
     found["deviations"] = deviations(sealed, runs, found["order"], found["stages"])
     if sealed.trainer.history.checkpoint is not None:
         found["checkpoints"] = rates.checkpoints(sealed)

@@ -23,7 +23,7 @@ from tachograph.evidence.curves import (
     repeatability,
     seed_correlation,
 )
-from tachograph.evidence.decision import NO_HEADLINE, Prediction, curve_verdict, judge_prediction
+from tachograph.evidence.decision import Prediction, curve_verdict, judge_prediction
 from tachograph.evidence.design import Design, half_width
 from tachograph.evidence.difference import Difference, difference_test
 from tachograph.evidence.equivalence import Equivalence, equivalence_test
@@ -149,21 +149,21 @@ def _equivalence(test: Judged[Equivalence]) -> dict[str, Any]:
 
 
 def prediction(
-    sealed: SealedStudy, factors: list[dict[str, Any]], runs: list[dict[str, Any]], headline: bool
+    sealed: SealedStudy, factors: list[dict[str, Any]], runs: list[dict[str, Any]], unsteady: str | None
 ) -> dict[str, Any]:
     """The registered prediction against what was measured after warm-up; ``ratio`` = measured / predicted.
 
     A factor is judged with its interval over blocks, a throughput with that over the runs of its arm (a single run
     borrows the spread of the reference). ``n`` blocks or runs (``n_of``) are what it rests on; ``note`` says what
     weakens the interval; ``resolution`` is the factor by which so many blocks are expected to be off either way, by
-    the registered spread between blocks. Without a ``headline`` (too few iterations, no steady state) it is not tested.
+    the registered spread between blocks. Where there is no headline it is not tested: ``unsteady`` says why.
     """
     predicted = sealed.study.prediction
     if predicted is None:
         return {"registered": False, "reason": "no prediction is registered"}
     entry = {"registered": True, **predicted.model_dump(mode="json"), "measured": None, "ratio": None}
-    if not headline:
-        return {**entry, "verdict": str(PredictionVerdict.NOT_TESTED), "reason_not_tested": NO_HEADLINE}
+    if unsteady is not None:
+        return {**entry, "verdict": str(PredictionVerdict.NOT_TESTED), "reason_not_tested": unsteady}
     quantity = "iteration" if predicted.quantity == "iteration_factor" else "stage"
     factor = next(
         f for f in factors if f["numerator"] == predicted.arm and f["quantity"] == quantity and f["kind"] == "retained"

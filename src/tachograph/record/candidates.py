@@ -79,6 +79,10 @@ def _paragraph(one: dict[str, Any]) -> str:
         f"{one['verdict']}: {text(one['sentence'])}.",
         *([] if one["measured"] is None else _figures(one["measured"], one["against"])),
     ]
+    if one["measured"] is not None and one["disturbed"]:
+        sentences.append(
+            f"Disturbed while it was measured, base and candidate alike: {text('; '.join(one['disturbed']))}."
+        )
     if one["evidence"] is not None:
         sentences.append(f"Evidence: {code(one['evidence']['path'])}, SHA-256 {code(one['evidence']['sha256'])}.")
     return " ".join(sentences)

@@ -8,6 +8,7 @@ from tachograph.analysis.conditions import FALSE_CAPS
 from tachograph.record.markdown import ahead, code, factor, number, significant, table, text
 
 Record = dict[str, Any]
+TENFOLD = 10.0
 
 
 def reliability(record: Record) -> str:
@@ -46,7 +47,7 @@ def _checked(record: Record) -> str:
         "their order": True,
         "the work of other programs during them": True,  # where it is unknown there is a reservation
         "the reference against itself (A/A)": placebo.get("factor") is not None,
-        "a drift over the session": any(one["factor"] is not None for one in record["drift"]),
+        "a drift over the session": any(one["factor"] is not None and not _untellable(one) for one in record["drift"]),
         "clocks": bool(clocks["cycles"]),
     }
     yes, no = ([what for what, was in looked.items() if was is wanted] for wanted in (True, False))
@@ -92,6 +93,8 @@ def _steadiness(section: dict[str, Any]) -> str:
         f"\n\nNo trend shown: none that stationary noise would not give in {FALSE_CAPS / 2:.1%} of studies of this "
         "size. A large change beside it was not excluded either."
     )
+    if section["no_headline"]:
+        meaning += f"\n\n**No headline factor**: {text('; '.join(section['no_headline']))}."
     return "Were the runs steady after their warm-up?\n\n" + table(headers, rows, right=range(2, 6)) + meaning + of_arms
 
 
@@ -100,10 +103,19 @@ def _outcome(word: str) -> str:
     return "no trend shown" if word == "steady" else text(word)
 
 
+def _untellable(drift: dict[str, Any]) -> bool:
+    """Whether the interval of a drift reaches tenfold to either side: then the blocks say nothing of it."""
+    return bool(drift["low"] < 1 / TENFOLD - 1 or drift["high"] > TENFOLD - 1)
+
+
 def _drift(record: Record) -> str:
     lines = []
     for one in record["drift"]:
         if one["factor"] is None:
+            continue
+        if _untellable(one):
+            said = f"Of a drift over the session the blocks of {text(one['arm'])} tell nothing"
+            lines.append(f"{said}: its interval reaches tenfold.")
             continue
         called = "" if one["flagged"] else f"; none is called: that takes over 2 % and p up to {one['alpha']:.3g}"
         lines.append(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tachograph.analysis.contention import busy, foreign_cpus
+from tachograph.analysis.disturbance import busy, foreign_cpus
 from tachograph.analysis.rates import not_drawn
 from tachograph.record.markdown import UNKNOWN, code, factor, figure, number, percent, significant, table, text
 from tachograph.record.stages import profile_beside_headline

@@ -133,7 +133,11 @@ def _component(section: dict[str, Any]) -> list[str]:
         f"{text(one['name'])} at {number(one['value'])} {text(one['unit'])}{_spread(one)}" for one in section["rates"]
     )
     threads = f", {section['threads']} thread(s)" if section.get("threads") else ""
-    return [f"{text(section['name'])} alone, in a run of its own{threads}: {rates}."]
+    return [f"{text(section['name'])} alone, in a run of its own{threads}: {rates}.{_beside_it(section)}"]
+
+
+def _beside_it(section: dict[str, Any]) -> str:
+    return f" Disturbed meanwhile: {text('; '.join(section['disturbed']))}." if section["disturbed"] else ""
 
 
 def _spread(one: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tachograph.analysis.contention import quiet
+from tachograph.analysis.disturbance import quiet
 from tachograph.analysis.sealed import SealedStudy, read_sealed
 from tachograph.analysis.study import sections
 from tachograph.models.study import Quiet

@@ -1,10 +1,11 @@
-"""Whether the host was quiet while a run went on, by bounds that were registered (statistics.md, 3.3)."""
+"""What went on at the host while a job ran, by bounds that were registered (statistics.md, 3.3)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from tachograph.analysis.sealed import SealedStudy
+from tachograph.evidence.contention import throttled
 
 
 def quiet(sealed: SealedStudy) -> dict[str, Any]:
@@ -14,7 +15,7 @@ def quiet(sealed: SealedStudy) -> dict[str, Any]:
 
 
 def foreign_cpus(host: dict[str, Any]) -> float | None:
-    """Processors that other programs kept busy, mean over a job; None if nobody knows. ``host``: facts of a job."""
+    """Processors that other programs kept busy, mean over a job; None if nobody knows. ``host`` as in run.json."""
     mean = host["quantities"].get("cpu_foreign", {}).get("mean")
     return None if mean is None else float(mean)
 
@@ -31,3 +32,20 @@ def loaded(host: dict[str, Any], bounds: dict[str, Any]) -> bool:
         return False
     largest = host["quantities"].get("load_1min", {}).get("max")
     return largest is None or bool(largest > bounds["load"])
+
+
+def disturbed(host: dict[str, Any], bounds: dict[str, Any]) -> list[str]:
+    """What may have changed the speed of a job, one sentence each; also that nobody knows it."""
+    others, clock = busy(host, bounds), host["quantities"].get("gpu_mhz", {})
+    found = []
+    if others is None:
+        found.append("what other programs did is unknown")
+    elif others:
+        found.append(f"other programs kept {foreign_cpus(host):.2f} processors busy")
+    if loaded(host, bounds):
+        found.append(f"the load average exceeded the registered {bounds['load']:g}, or is unknown")
+    if host["gpu_processes"]["status"] == "contaminated":
+        found.append("other programs used the GPU")
+    if clock.get("mean") and throttled(clock["mean"], clock["max"]):
+        found.append(f"the clock was {clock['mean']:,.0f} MHz on average, {clock['max']:,.0f} at most")
+    return found
