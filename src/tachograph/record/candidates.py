@@ -15,9 +15,9 @@ INTRODUCTION = (
     "Ideas that were measured against an arm, base and candidate in turn. A factor is that of the quantity beside it, "
     "candidate over base, the geometric mean over the pairs with its interval; it says nothing of the rest of a step "
     "or an iteration. Kept is what is finite, is shown to be as near to float64 as its base (or, where whole runs were "
-    "compared, to learn the same), and whose interval lies above the least gain that is worth having: worth an arm of its own, "
-    "which is more than these pairs can adopt. A gain whose numerics nothing shows is NO VERDICT (numerics-not-shown). "
-    "Beside the steps that are not finite stand those of the base on the same batches or seeds."
+    "compared, to learn the same), and whose interval lies above the least gain that is worth having: worth an arm "
+    "of its own, which is more than these pairs can adopt. A gain whose numerics nothing shows is NO VERDICT "
+    "(numerics-not-shown). Beside the steps that are not finite stand those of the base on the same batches or seeds."
 )
 
 
