@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tachograph.analysis.disturbance import disturbed, quiet
 from tachograph.analysis.measured import Measured
 from tachograph.analysis.sealed import SealedRun, SealedStudy
 from tachograph.analysis.trials import read_trial
@@ -110,6 +111,7 @@ def _row(
         "minimum_effect": sealed.study.least_gain(name),
         "reason": None,
         "evidence": None if run is None else _evidence(run),
+        "disturbed": [] if run is None else disturbed(run.facts["host"], quiet(sealed)),
     }
     measured = read.result
     if isinstance(measured, str):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tachograph.analysis.conditions import no_headline
 from tachograph.analysis.factors import headline_factor
 from tachograph.analysis.sealed import SealedStudy
 from tachograph.evidence.decision import DecisionJudgement, SpeedJudgement, decide, speed_verdict
@@ -63,8 +64,20 @@ def _speed(rule: DecisionRule, analysis: dict[str, Any], arm: str, parity: Parit
     found = headline_factor(analysis["factors"], arm)
     factor: Judged[Factor] = Judged(found, None if found else one.get("reason"))
     caps = [one["sentence"] for one in analysis["reservations"] if one["arm"] in (None, arm)]
-    steady, ceiling = analysis["steadiness"]["headline"], math.inf if rule.ceiling is None else rule.ceiling
-    return speed_verdict(factor, rule.minimum_effect, caps, steady, ceiling, parity)
+    ceiling, origin = ceiling_of(rule, analysis["stages"], arm)
+    unsteady = no_headline(analysis["steadiness"])
+    return speed_verdict(factor, rule.minimum_effect, caps, unsteady, ceiling, parity, origin)
+
+
+def ceiling_of(rule: DecisionRule, stages: dict[str, Any], arm: str) -> tuple[float, str]:
+    """The largest factor of ``arm`` that can be true, and whence: registered, else by Amdahl's law on the profiles."""
+    if rule.ceiling is not None:
+        return rule.ceiling, "registered"
+    one = stages["bounds"].get(arm)
+    if one is None:
+        return math.inf, "none"
+    parts = f"{len(one['parts'])} stages" if len(one["parts"]) > 1 else one["parts"][0]
+    return one["factor"], f"Amdahl's law: {parts} of the reference's profile, {one['share']:.1%} of a step"
 
 
 def _curve(analysis: dict[str, Any], arm: str) -> CurveVerdict:

@@ -10,7 +10,7 @@ from math import exp, log
 from typing import Any
 
 from tachograph.analysis.factors import HEADLINE, factor_of, headline_factor
-from tachograph.analysis.rates import SENSITIVITY, WINDOW
+from tachograph.analysis.rates import LONGER, SENSITIVITY, WINDOW
 from tachograph.evidence.interval import Factor
 from tachograph.evidence.warmup import RELEVANT, Outcome
 
@@ -76,7 +76,7 @@ def _changes(runs: list[Row], arm: str, reach: float, concerned: str | None) -> 
 
 def _window(factors: list[Row], arm: str, headline: Factor) -> list[Row]:
     """Whether the factor depends on which iterations count: those of the sensitivity rows and of the second window."""
-    rows = {kind: one for kind in (*SENSITIVITY, WINDOW) if (one := factor_of(factors, arm, HEADLINE[0], kind))}
+    rows = {kind: one for kind in (*SENSITIVITY, LONGER, WINDOW) if (one := factor_of(factors, arm, HEADLINE[0], kind))}
     low, high = headline.low, headline.high
     if low is None or high is None:
         low, high = headline.factor * exp(-RELEVANT), headline.factor * exp(RELEVANT)

@@ -75,6 +75,34 @@ def _factors(analysis: Analysis) -> Rows:
     return columns, rows
 
 
+def _blocks(analysis: Analysis) -> Rows:
+    """The pairs that every factor rests on."""
+    columns = ["quantity", "window", "unit", "numerator", "denominator", "block", "seed"]
+    columns += ["rate_of_numerator", "rate_of_denominator", "factor"]
+    rows = [
+        [
+            one["label"], one["window"], one["unit"], one["numerator"], one["denominator"], pair["block"], pair["seed"],
+            pair["numerator"], pair["denominator"], pair["factor"],
+        ]
+        for one in analysis["factors"]
+        for pair in one["pairs"]
+    ]  # fmt: skip
+    return columns, rows
+
+
+def _spread(analysis: Analysis) -> Rows:
+    """How far rates lie apart: the iterations of the baseline, and the runs of each arm from seed to seed."""
+    columns = ["of", "arm", "rates", "lowest", "highest", "spread"]
+    rows: list[list[Any]] = []
+    baseline = analysis["baseline"]
+    if baseline.get("rates"):
+        rates = baseline["rates"]
+        rows.append(["iterations of the baseline", None, len(rates), min(rates), max(rates), baseline["spread"]])
+    for one in analysis["seed_spread"]:
+        rows.append(["runs after warm-up", *(one[key] for key in ("arm", "runs", "low", "high", "spread"))])
+    return columns, rows
+
+
 def _stages(analysis: Analysis) -> Rows:
     section = analysis["stages"]
     arms = [arm for arm in analysis["registration"]["arm_order"] if arm in section["arms"]]
@@ -280,6 +308,8 @@ TABLES: dict[str, Callable[[Analysis], Rows]] = {
     "runs": _runs,
     "iterations": _iterations,
     "factors": _factors,
+    "blocks": _blocks,
+    "spread": _spread,
     "stages": _stages,
     "component": _component,
     "phases": _phases,

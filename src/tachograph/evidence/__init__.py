@@ -5,7 +5,7 @@ Reading: ``history`` (what a trainer wrote, and what is wrong with it) over ``li
 tells what a trainer says really ran.
 Counting: ``gates`` (does a run count?).
 Speed: ``throughput``, ``interval``, ``warmup``, ``order``; second to them ``withinrun``, ``drift``,
-``placebo``, ``bestof``, ``contention``, ``cost``.
+``variance``, ``placebo``, ``bestof``, ``contention``, ``cost``.
 Where time goes: ``profile``, ``stages`` (of a step), ``phases`` (of an iteration), ``overlap``, ``amdahl``.
 Learning: ``curves``, ``difference`` (test D), ``equivalence`` (test E), ``envelope``, ``convergence``,
 ``parity``.

@@ -20,8 +20,6 @@ from tachograph.evidence.verdicts import (
     told,
 )
 
-NO_HEADLINE = "too few iterations or no steady state, so there is no headline factor"
-
 
 @dataclass(frozen=True)
 class CurveJudgement:
@@ -107,19 +105,20 @@ def speed_verdict(
     factor: Judged[Factor],
     minimum_effect: float,
     caps: Sequence[str] = (),
-    steady: bool = True,
+    unsteady: str | None = None,
     ceiling: float = inf,
     parity: ParityVerdict = ParityVerdict.NOT_REGISTERED,
+    ceiling_origin: str = "registered",
 ) -> SpeedJudgement:
     """GAIN iff the interval's lower bound reaches ``minimum_effect``, NO GAIN iff its upper bound does not.
 
     Any of ``caps`` (contention, realised order, clocks, a large placebo, a slow-down) turns both into
-    PROVISIONAL. ``steady`` False: no headline exists (too few iterations, no steady state): NO VERDICT.
-    A factor beyond the registered ``ceiling`` is INVALID until ``parity`` is a PASS.
+    PROVISIONAL. ``unsteady``: why no headline exists (too few iterations, no steady state): NO VERDICT.
+    A factor beyond the ``ceiling`` (``ceiling_origin`` says whose) is INVALID until ``parity`` is a PASS.
     """
     f = factor.result
-    if f is None or not steady:
-        why = NO_HEADLINE if f is not None else factor.reason or "there is no factor"
+    if f is None or unsteady:
+        why = (unsteady if f is not None else factor.reason) or "there is no factor"
         return SpeedJudgement(SpeedVerdict.NO_VERDICT, SpeedVerdict.NO_VERDICT, tuple(caps), why)
     why = f"the interval holds {minimum_effect:g}"
     if f.low is None or f.high is None:
@@ -130,7 +129,7 @@ def speed_verdict(
         found = SpeedVerdict.NO_GAIN
     else:
         found = SpeedVerdict.UNRESOLVED
-    unbelievable = None if parity is ParityVerdict.PASS else too_good(f.factor, ceiling)
+    unbelievable = None if parity is ParityVerdict.PASS else too_good(f.factor, ceiling, ceiling_origin)
     if unbelievable:
         return SpeedJudgement(SpeedVerdict.INVALID, found, (unbelievable, *caps), unbelievable)
     if found is SpeedVerdict.UNRESOLVED:

@@ -13,11 +13,11 @@ FACTOR = ("factor", "low", "high")
 ORDER = ("KEPT", "REJECTED", "NO VERDICT", "NOT RUN")
 INTRODUCTION = (
     "Ideas that were measured against an arm, base and candidate in turn. A factor is that of the quantity beside it, "
-    "candidate over base, with its interval over the pairs; it says nothing of the rest of a step or an iteration. "
-    "Kept is what is finite, is shown to be as near to float64 as its base (or, where whole runs were compared, to "
-    "learn the same), and whose interval lies above the least gain that is worth having: worth an arm of its own, "
-    "which is more than these pairs can adopt. A gain whose numerics nothing shows is NO VERDICT (numerics-not-shown). "
-    "Beside the steps that are not finite stand those of the base on the same batches or seeds."
+    "candidate over base, the geometric mean over the pairs with its interval; it says nothing of the rest of a step "
+    "or an iteration. Kept is what is finite, is shown to be as near to float64 as its base (or, where whole runs were "
+    "compared, to learn the same), and whose interval lies above the least gain that is worth having: worth an arm "
+    "of its own, which is more than these pairs can adopt. A gain whose numerics nothing shows is NO VERDICT "
+    "(numerics-not-shown). Beside the steps that are not finite stand those of the base on the same batches or seeds."
 )
 
 
@@ -79,6 +79,10 @@ def _paragraph(one: dict[str, Any]) -> str:
         f"{one['verdict']}: {text(one['sentence'])}.",
         *([] if one["measured"] is None else _figures(one["measured"], one["against"])),
     ]
+    if one["measured"] is not None and one["disturbed"]:
+        sentences.append(
+            f"Disturbed while it was measured, base and candidate alike: {text('; '.join(one['disturbed']))}."
+        )
     if one["evidence"] is not None:
         sentences.append(f"Evidence: {code(one['evidence']['path'])}, SHA-256 {code(one['evidence']['sha256'])}.")
     return " ".join(sentences)

@@ -41,10 +41,8 @@ def _headline(record: Record, one: dict[str, Any]) -> str:
     if one["factor"] is None:
         return f"**No factor for {arm}**: {text(one.get('reason', UNKNOWN))}."
     if not record["steadiness"]["headline"]:
-        return (
-            f"**No headline factor for {arm}**: the runs are too short or were not steady, as told below; the factors "
-            "beside it describe these runs and nothing else."
-        )
+        why = text("; ".join(record["steadiness"]["no_headline"]))
+        return f"**No headline factor for {arm}**: {why}; the factors below describe these runs and nothing else."
     blocks = len(one["pairs"])
     interval = ""
     if one["low"] is not None:

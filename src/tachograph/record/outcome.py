@@ -59,8 +59,14 @@ def _arm(record: dict[str, Any], arm: str, decided: dict[str, Any] | None) -> di
         **entry,
         **{key: measured.get(key) for key in keys},
         "blocks": len(measured["pairs"]),
-        "note": measured.get("note") or None,
+        "note": _note(record, measured),
     }
+
+
+def _note(record: dict[str, Any], measured: dict[str, Any]) -> str | None:
+    """What weakens the factor: an interval of few blocks, or runs of which none is a headline."""
+    notes = [*record["steadiness"]["no_headline"], measured.get("note")]
+    return "; ".join(note for note in notes if note) or None
 
 
 def _prediction(predicted: dict[str, Any]) -> dict[str, Any]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from tachograph.analysis.conditions import FALSE_CAPS
 from tachograph.record.markdown import ahead, code, factor, number, significant, table, text
 
 Record = dict[str, Any]
+TENFOLD = 10.0
 
 
 def reliability(record: Record) -> str:
@@ -16,6 +18,7 @@ def reliability(record: Record) -> str:
         _placebo(record["placebo"]),
         _steadiness(record["steadiness"]),
         _drift(record),
+        _variance(record),
         _clocks(record["clocks"]),
         _costs(record),
     ]
@@ -44,7 +47,7 @@ def _checked(record: Record) -> str:
         "their order": True,
         "the work of other programs during them": True,  # where it is unknown there is a reservation
         "the reference against itself (A/A)": placebo.get("factor") is not None,
-        "a drift over the session": any(one["factor"] is not None for one in record["drift"]),
+        "a drift over the session": any(one["factor"] is not None and not _untellable(one) for one in record["drift"]),
         "clocks": bool(clocks["cycles"]),
     }
     yes, no = ([what for what, was in looked.items() if was is wanted] for wanted in (True, False))
@@ -87,9 +90,11 @@ def _steadiness(section: dict[str, Any]) -> str:
     arms = [f"{text(arm)}: {_outcome(one['outcome'])}" for arm, one in section["arms"].items()]
     of_arms = f"\n\nMean series of the arms: {'; '.join(arms)}." if arms else ""
     meaning = (
-        "\n\nNo trend shown: none that stationary noise would not give in 5 % of studies of this size. A large change "
-        "beside it was not excluded either."
+        f"\n\nNo trend shown: none that stationary noise would not give in {FALSE_CAPS / 2:.1%} of studies of this "
+        "size. A large change beside it was not excluded either."
     )
+    if section["no_headline"]:
+        meaning += f"\n\n**No headline factor**: {text('; '.join(section['no_headline']))}."
     return "Were the runs steady after their warm-up?\n\n" + table(headers, rows, right=range(2, 6)) + meaning + of_arms
 
 
@@ -98,14 +103,47 @@ def _outcome(word: str) -> str:
     return "no trend shown" if word == "steady" else text(word)
 
 
+def _untellable(drift: dict[str, Any]) -> bool:
+    """Whether the interval of a drift reaches tenfold to either side: then the blocks say nothing of it."""
+    return bool(drift["low"] < 1 / TENFOLD - 1 or drift["high"] > TENFOLD - 1)
+
+
 def _drift(record: Record) -> str:
-    lines = [
-        f"With a drift over the session taken out, the factor of {text(one['arm'])} is {one['factor']:.2f}x "
-        f"(drift {one['total']:+.1%}, 95% interval {one['low']:+.1%} to {one['high']:+.1%}"
-        f"{'' if one['flagged'] else ', so that none is shown'})."
-        for one in record["drift"]
-        if one["factor"] is not None
-    ]
+    lines = []
+    for one in record["drift"]:
+        if one["factor"] is None:
+            continue
+        if _untellable(one):
+            said = f"Of a drift over the session the blocks of {text(one['arm'])} tell nothing"
+            lines.append(f"{said}: its interval reaches tenfold.")
+            continue
+        called = "" if one["flagged"] else f"; none is called: that takes over 2 % and p up to {one['alpha']:.3g}"
+        lines.append(
+            f"With a drift over the session taken out, the factor of {text(one['arm'])} is {one['factor']:.2f}x "
+            f"(drift {one['total']:+.1%}, 95% interval {one['low']:+.1%} to {one['high']:+.1%}, p = {one['p']:.2g}"
+            f"{called})."
+        )
+    return " ".join(lines)
+
+
+def _variance(record: Record) -> str:
+    """Whether more blocks or longer runs would narrow the interval of a factor."""
+    lines = []
+    for one in record["variance"]:
+        if one["reason"]:
+            continue
+        told = (
+            f"The factor of {text(one['arm'])} has a standard deviation of {one['total']:.1%} from block to block; the "
+            f"noise within runs of {one['iterations']} iterations gives {one['within']:.1%} of it"
+        )
+        best = one["best_iterations"]
+        if best is None:
+            lines.append(f"{told} and more: longer runs are as good as more blocks.")
+        else:
+            lines.append(
+                f"{told}, runs and blocks {one['between']:.1%}: the interval narrows soonest with {best} retained "
+                "iterations in a run, and more blocks in the time that is left."
+            )
     return " ".join(lines)
 
 
@@ -125,6 +163,12 @@ def _clocks(section: Record) -> str:
         lines.append(
             "A best run bounds the uncontended throughput of its arm from below; the ratio of two is no factor."
         )
+    for one in section["best"]:
+        if one["ratio_is_lower_bound"]:
+            lines.append(
+                f"That of {text(one['arm'])} over the reference is a lower bound of the factor all the same: equal "
+                "exposure, and a mean clock that was not the higher one."
+            )
     return " ".join(lines)
 
 

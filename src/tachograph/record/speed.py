@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tachograph.analysis.deviations import FOREIGN_CPUS, foreign_cpus
+from tachograph.analysis.disturbance import busy, foreign_cpus
 from tachograph.analysis.rates import not_drawn
-from tachograph.record.markdown import UNKNOWN, code, factor, figure, number, significant, table, text
+from tachograph.record.markdown import UNKNOWN, code, factor, figure, number, percent, significant, table, text
 from tachograph.record.stages import profile_beside_headline
 
 Record = dict[str, Any]
@@ -45,7 +45,7 @@ def throughput(record: Record) -> str:
         + _no_rate(record)
         + f"The seconds are those of {stage}; the total wall is that of the process, its start included."
     ]
-    parts += [_phases(record), _baseline(record, stage), _ran(record)]
+    parts += [_seed_spread(record), _phases(record), _baseline(record, stage), _ran(record)]
     caption = "Throughput of each iteration in the order of execution"
     left_out = not_drawn(record["series"]["rates"])
     parts.append(figure("rates", f"{caption}. {left_out}" if left_out else caption))
@@ -79,6 +79,17 @@ def _seconds(value: float | None) -> str:
     return UNKNOWN if value is None else f"{significant(value)} s"
 
 
+def _seed_spread(record: Record) -> str:
+    """How far the runs of an arm lie apart."""
+    told = [
+        f"{text(one['arm'])} {number(one['low'])} to {number(one['high'])}, the fastest {percent(one['spread'])} above "
+        "the slowest"
+        for one in record["seed_spread"]
+        if one["spread"] is not None
+    ]
+    return f"From seed to seed, after warm-up: {'; '.join(told)}." if told else ""
+
+
 def _phases(record: Record) -> str:
     """Seconds of each phase over a run: the other phases may have become faster, too."""
     names = record["registration"]["trainer"]["phases"]
@@ -101,18 +112,21 @@ def _baseline(record: Record, stage: str) -> str:
     return (
         f"Baseline of {len(section['rates'])} iterations before any comparison: {rates} {text(section['unit'])}, "
         f"{stage} {significant(low)} to {significant(high)} s of each {significant(min(section['iteration_seconds']))} "
-        f"to {significant(max(section['iteration_seconds']))} s iteration"
+        f"to {significant(max(section['iteration_seconds']))} s iteration{_spread(section['spread'])}"
         f"{_beside_other_programs(record, section['run'])}."
     )
+
+
+def _spread(spread: float | None) -> str:
+    return "" if spread is None else f", the fastest iteration {percent(spread)} above the slowest"
 
 
 def _beside_other_programs(record: Record, name: str) -> str:
     """How busy other programs kept the processors during a run, where it is enough to be a deviation."""
     host = next(run["host"] for run in record["runs"] if run["run"] == name)
-    busy = foreign_cpus(host)
-    if busy is None or busy <= FOREIGN_CPUS:
+    if not busy(host, record["quiet"]):
         return ""
-    return f", while other programs kept {busy:.2f} processors busy"
+    return f", while other programs kept {foreign_cpus(host):.2f} processors busy"
 
 
 def _ran(record: Record) -> str:
@@ -212,6 +226,7 @@ def _blocks(record: Record) -> str:
             number(pair["numerator"]),
             number(pair["denominator"]),
             factor(pair["factor"]),
+            factor(_of_iteration(record, one["numerator"], pair["block"])),
         ]
         for one in record["factors"]
         if one["headline"]
@@ -219,5 +234,12 @@ def _blocks(record: Record) -> str:
     ]
     if not rows:
         return ""
-    headers = ["arm", "block", "seed", "its rate", "rate of the reference", "factor"]
-    return "The blocks of the headline:\n\n" + table(headers, rows, right=range(1, 6))
+    headers = ["arm", "block", "seed", "its rate", "rate of the reference", "factor", "of the iteration wall"]
+    return "The blocks of the headline:\n\n" + table(headers, rows, right=range(1, 7))
+
+
+def _of_iteration(record: Record, arm: str, block: int) -> float | None:
+    """The factor of the iteration wall after warm-up in one block."""
+    wanted = (arm, "iteration", "retained")
+    one = next(one for one in record["factors"] if (one["numerator"], one["quantity"], one["kind"]) == wanted)
+    return next((pair["factor"] for pair in one["pairs"] if pair["block"] == block), None)

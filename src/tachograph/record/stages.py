@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from statistics import geometric_mean
 from typing import Any
 
 from tachograph.record.markdown import UNKNOWN, figure, number, percent, significant, table, text
@@ -43,8 +42,9 @@ def stages(record: Record) -> str:
         f"{number(section['work_per_step'])} {text(section['unit'])} per step. One session of each arm: neither the "
         "shares nor the factors of this table have an interval.",
         table(headers, rows, right=range(1, len(headers))),
+        *_not_to_be_quoted(section, arms),
         *_environment(section, arms),
-        *_instrumentation(record, arms),
+        *_instrumentation(section, arms),
         *_component(record["component"]),
         figure("stages", "Stage profile of every arm"),
     ]
@@ -57,6 +57,12 @@ def _ms(value: float) -> str:
 
 def _factor(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}x"
+
+
+def _not_to_be_quoted(section: dict[str, Any], arms: list[str]) -> list[str]:
+    """Timers that absorb or hold each other's time have no shares (statistics.md, 3.5)."""
+    untrue = [text(arm) for arm in arms if not section["arms"][arm]["publishable"]]
+    return [f"**The shares of {' and '.join(untrue)} are not to be quoted**, as said below."] if untrue else []
 
 
 def _environment(section: dict[str, Any], arms: list[str]) -> list[str]:
@@ -73,9 +79,8 @@ def _environment(section: dict[str, Any], arms: list[str]) -> list[str]:
     return [f"Environment share ({' + '.join(names)}): {', '.join(sentences)}."] if sentences else []
 
 
-def _instrumentation(record: Record, arms: list[str]) -> list[str]:
+def _instrumentation(section: dict[str, Any], arms: list[str]) -> list[str]:
     """What the brackets cost, how fast the sessions were beside the training runs, and what disturbed them."""
-    section = record["stages"]
     rows = []
     for arm in arms:
         one = section["arms"][arm]
@@ -86,7 +91,7 @@ def _instrumentation(record: Record, arms: list[str]) -> list[str]:
                 number(one["rate"]),
                 number(one["uninstrumented_rate"]),
                 UNKNOWN if ratio is None else f"{ratio:.3f}",
-                number(_of_training(record, arm)),
+                number(one["training_rate"]),
             ]
         )
     unit = text(section["unit"])
@@ -94,19 +99,9 @@ def _instrumentation(record: Record, arms: list[str]) -> list[str]:
     warnings = [f"{text(arm)}: {text(sentence)}." for arm in arms for sentence in section["arms"][arm]["warnings"]]
     lines = ["With and without the brackets:", table(headers, rows, right=(1, 2, 3, 4))]
     disturbed = [f"{text(arm)}: {text(one)}" for arm in arms for one in section["arms"][arm]["disturbed"]]
+    warnings += [f"{text(one['arm'])}: {text(one['sentence'])}." for one in section["checks"] if one["sentence"]]
     warnings += [f"Disturbed while it was profiled: {'; '.join(disturbed)}."] if disturbed else []
     return lines + ([" ".join(warnings)] if warnings else [])
-
-
-def _of_training(record: Record, arm: str) -> float | None:
-    """The geometric mean of the rate after warm-up of the arm's runs of the blocks; None without one."""
-    rates = [run["rates"]["stage"].get("retained", {}).get("value") for run in record["runs"] if _in_block(run, arm)]
-    known = [rate for rate in rates if rate]
-    return geometric_mean(known) if known else None
-
-
-def _in_block(run: dict[str, Any], arm: str) -> bool:
-    return bool(run["role"] == "run" and run["arm"] == arm)
 
 
 def profile_beside_headline(record: Record) -> str:
@@ -122,7 +117,7 @@ def _beside(record: Record, arm: str, reference: str) -> str:
         f"headline: they are one session of {section['steps'][arm]} steps each, with a bracket around every stage"
     )
     bare = {name: section["arms"][name]["uninstrumented_rate"] for name in (reference, arm)}
-    trained = {name: _of_training(record, name) for name in (reference, arm)}
+    trained = {name: section["arms"][name]["training_rate"] for name in (reference, arm)}
     if all(bare.values()):
         told += f" (without brackets {bare[arm] / bare[reference]:.2f}x)"
     if all(bare.values()) and all(trained.values()):
@@ -138,7 +133,11 @@ def _component(section: dict[str, Any]) -> list[str]:
         f"{text(one['name'])} at {number(one['value'])} {text(one['unit'])}{_spread(one)}" for one in section["rates"]
     )
     threads = f", {section['threads']} thread(s)" if section.get("threads") else ""
-    return [f"{text(section['name'])} alone, in a run of its own{threads}: {rates}."]
+    return [f"{text(section['name'])} alone, in a run of its own{threads}: {rates}.{_beside_it(section)}"]
+
+
+def _beside_it(section: dict[str, Any]) -> str:
+    return f" Disturbed meanwhile: {text('; '.join(section['disturbed']))}." if section["disturbed"] else ""
 
 
 def _spread(one: dict[str, Any]) -> str:

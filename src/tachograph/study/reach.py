@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from tachograph.errors import TachographError
 from tachograph.models import Metric, Study
+from tachograph.models.study import MARGIN_IN_SIGMA
 
 if TYPE_CHECKING:
     from tachograph.evidence.design import Design
 
-MARGIN_IN_SIGMA = 2.0  # where no pilot is registered, a margin is taken for 2 SD between seeds (statistics.md, 3.2)
 HALF_THE_MARGIN = "half of the margin"
 ALPHA = 0.05
 
@@ -42,17 +42,19 @@ def design_of(study: Study, arm: str) -> Design:
         fast_runs=blocks,
         blocks=blocks,
         paired_curves=True,
-        margins={metric.column: metric.margin / sigma_of(metric) for metric in study.curves},
+        margins={metric.column: metric.delta / sigma_of(metric) for metric in study.curves},
         alpha=alpha,
         confidence=1 - alpha,
         predicted_high=_largest_predicted(study, arm),
     )
+    if study.curve_windows:
+        plan = replace(plan, windows=len(study.curve_windows))
     return plan if rule is None else replace(plan, sd_log=rule.sd_log_factor, minimum_effect=rule.minimum_effect)
 
 
 def sigma_of(metric: Metric) -> float:
     """SD between seeds of a metric, in its unit: as registered, or as assumed."""
-    return metric.margin / MARGIN_IN_SIGMA if metric.sigma_seed is None else metric.sigma_seed
+    return metric.delta / MARGIN_IN_SIGMA if metric.sigma_seed is None else metric.sigma_seed
 
 
 def _largest_predicted(study: Study, arm: str) -> float | None:

@@ -52,6 +52,7 @@ class _Study:
 
     def __init__(self, sealed: SealedStudy, place: Path) -> None:
         self.sealed, self.place = sealed, place
+        self.host: dict[str, Any] = {"quantities": {"cpu_foreign": {"mean": 0.0}}, "gpu_processes": {"status": "clean"}}
 
     def _find(self, name: str) -> PlannedRun:
         return next(run for run in self.sealed.planned if run.role == "candidate" and run.arm == name)
@@ -68,7 +69,7 @@ class _Study:
         attempt = Attempt(planned.key, 1, planned.identity, "", {}, "finished", "valid", files=files)
         self.sealed.state.attempts[planned.key] = [attempt]
         self.sealed.runs[planned.key] = SealedRun(
-            planned, attempt, {"result": f"{name}.json"}, folder / f"{name}.json", None
+            planned, attempt, {"result": f"{name}.json", "host": self.host}, folder / f"{name}.json", None
         )
 
     def rows(self, share: float | None = None) -> dict[str, dict[str, Any]]:
@@ -305,6 +306,18 @@ def test_slower_candidate_is_never_ahead(sealed: SealedStudy, tmp_path: Path) ->
     cells = [line.rstrip(" |").rsplit("| ", 1)[1].strip() for line in page.candidates({"candidates": [*rows.values()]})
              .splitlines() if line.startswith(("| one", "| two"))]  # fmt: skip
     assert cells == ["never: it is slower", "not shown to be faster"]
+
+
+def test_disturbed_measurement_says_so(sealed: SealedStudy, tmp_path: Path) -> None:
+    """Other programs while a candidate was measured stand with its figures; a quiet host is not mentioned."""
+    study = with_candidates(sealed, {"one": component(), "two": component()}, tmp_path)
+    study.add("one", trial([(2.0, 1.0), (2.02, 1.0)]))
+    study.host = {**study.host, "quantities": {"cpu_foreign": {"mean": 1.43}}}
+    study.add("two", trial([(2.0, 1.0), (2.02, 1.0)]))
+    told = page.candidates({"candidates": list(study.rows().values())}).splitlines()
+    assert "Disturbed" not in next(line for line in told if line.startswith("- **one**"))
+    words = "Disturbed while it was measured, base and candidate alike: other programs kept 1.43 processors busy."
+    assert words in next(line for line in told if line.startswith("- **two**"))
 
 
 def test_later_iterations_are_no_one_off_cost(sealed: SealedStudy, tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_speed_verdicts() -> None:
     capped = speed_verdict(FASTER, 1.05, ["contended"])
     assert (capped.verdict, capped.uncapped) == (SpeedVerdict.PROVISIONAL, SpeedVerdict.GAIN)
     assert speed_verdict(FASTER, 2.0, ["contended"]).verdict is SpeedVerdict.UNRESOLVED
-    assert speed_verdict(FASTER, 1.05, steady=False).verdict is SpeedVerdict.NO_VERDICT
+    assert speed_verdict(FASTER, 1.05, unsteady="only 3 of 9 iterations").verdict is SpeedVerdict.NO_VERDICT
     single = judged("factor", lambda: paired_log_t([100], [200]))
     assert speed_verdict(single, 1.05).verdict is SpeedVerdict.UNRESOLVED
     broken: Judged = judged("factor", lambda: paired_log_t([0], [1]))

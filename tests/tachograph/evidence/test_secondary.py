@@ -101,6 +101,22 @@ def test_drift_interval_is_that_of_least_squares() -> None:
     assert 0.93 <= covered / 1000 <= 0.97
 
 
+def test_drift_is_called_at_its_share_of_the_error_rate() -> None:
+    """Without a drift 5 % of sessions are flagged at α = 0.05, and 1 % at 0.01; p and the 95 % interval agree."""
+    rng = np.random.default_rng(8)
+    fast = [False, True, True, False, True, False, False, True]
+    flagged = {0.05: 0, 0.01: 0}
+    for _ in range(2000):
+        rates = list(np.exp(rng.normal(0, 0.2, 8)))
+        for alpha in flagged:
+            found = drift_model(rates, fast, list("00112233"), alpha)
+            assert found is not None
+            flagged[alpha] += found.flagged
+            assert (found.p <= 0.05) is not (found.low <= 0 <= found.high)
+    assert 0.035 <= flagged[0.05] / 2000 <= 0.065
+    assert 0.004 <= flagged[0.01] / 2000 <= 0.017
+
+
 def test_drift_that_cannot_be_told_from_the_arm() -> None:
     """With every block in the same order, arm and position are confounded: no model."""
     assert drift_model([1, 2, 1, 2], [False, True] * 2, ["0", "0", "1", "1"]) is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from tachograph.analysis.study import sections
 from tachograph.figures import draw
 from tachograph.models.study import Prediction
 from tachograph.record import decision, head, reliability, speed, stages, trust
+from tachograph.record.outcome import outcome
 from tachograph.study.layout import StudyFolder
 
 T_ONE = 12.7062  # 97.5 % point of Student's t with 1 degree of freedom, from a printed table
@@ -52,7 +54,7 @@ def with_host(sealed: SealedStudy, key: str, **quantities: Any) -> SealedStudy:
 
 
 def contention(sealed: SealedStudy) -> dict[str, Any]:
-    found = deviations(sealed, [], {"deviations": []}, {"arms": {}})
+    found = deviations(sealed, [], {"deviations": []}, {"arms": {}, "checks": []})
     return next(one for one in found if one["kind"] == "contention")
 
 
@@ -120,8 +122,11 @@ def test_contention_says_which_jobs_the_factors_rest_on(sealed: SealedStudy) -> 
     assert not any("kept the processors busy" in held["sentence"] for held in found["reservations"])
     assert "while other programs kept 0.50 processors busy" in speed.throughput(found)
     inside = with_host(outside, "run-fast-seed1", cpu_foreign=busy)
-    assert contention(inside)["effect"].endswith("of the runs of the blocks run-fast-seed1")
+    assert contention(inside)["effect"].endswith("among them are runs of the blocks: run-fast-seed1")
     assert any("busy during run-fast-seed1" in held["sentence"] for held in sections(inside)["reservations"])
+    for key in ("run-fast-seed0", "run-reference-seed0", "run-reference-seed1"):
+        inside = with_host(inside, key, cpu_foreign=busy)
+    assert contention(inside)["effect"].endswith("every run of the blocks is among them")
 
 
 def test_profile_is_told_apart_from_the_headline(record: dict[str, Any]) -> None:
@@ -129,9 +134,7 @@ def test_profile_is_told_apart_from_the_headline(record: dict[str, Any]) -> None
     section = record["stages"]
     for arm, rate in (("reference", 1000.0), ("fast", 5000.0)):
         section["arms"][arm]["uninstrumented_rate"] = rate
-        for run in record["runs"]:
-            if (run["role"], run["arm"]) == ("run", arm):
-                run["rates"]["stage"]["retained"]["value"] = {"reference": 2000.0, "fast": 8000.0}[arm]
+        section["arms"][arm]["training_rate"] = {"reference": 2000.0, "fast": 8000.0}[arm]
     section["factors"]["fast"] = 6.97
     told = stages.profile_beside_headline(record)
     assert "fast and reference give 6.97x, which is not the headline" in told
@@ -164,7 +167,43 @@ def test_rate_of_the_component_stands_with_its_spread(record: dict[str, Any]) ->
     (rate,) = record["component"]["rates"]
     rate.update(value=1_427_886.2, repeats=[1_342_220.5, 1_483_280.0, 1_440_583.0], seconds=0.0112)
     told = "step at 1,427,886 environment steps/s (1,342,220 to 1,483,280 in 3 repeats, 0.0112 s in all)"
-    assert told in stages.stages(record)
+    record["component"]["disturbed"] = []
+    assert f"{told}." in stages.stages(record)
+    record["component"]["disturbed"] = ["other programs kept 1.51 processors busy"]
+    assert f"{told}. Disturbed meanwhile: other programs kept 1.51 processors busy." in stages.stages(record)
+
+
+def test_run_without_a_headline_is_named_with_its_reason(sealed: SealedStudy) -> None:
+    """A run whose later half lasts half as long: top, decision, prediction and outcome say which run and why."""
+    run = sealed.runs["run-fast-seed1"]
+    assert run.history is not None
+    shorter = {name: values * np.where(np.arange(len(values)) > 4, 0.5, 1.0) for name, values in
+               run.history.durations.items()}  # fmt: skip
+    changed = replace(run, history=replace(run.history, durations=shorter))
+    found = sections(replace(sealed, runs={**sealed.runs, "run-fast-seed1": changed}))
+    assert found["steadiness"]["headline"] is False
+    told = "run-fast-seed1: its later half changed by -"
+    assert f"**No headline factor for fast**: {told}" in head.result({**found, "status": "complete"})
+    assert f"the speed gives NO VERDICT: no headline factor, as {told}" in decision.top(found)
+    assert told in reliability.reliability(found)
+    assert told in found["prediction"]["reason_not_tested"]
+    identity = {"schema": "throughput-record/1", "record_id": "r", "created": "c"}
+    (arm,) = tomllib.loads(outcome({**found, **identity}))["arms"]
+    assert arm["note"].startswith(told)
+
+
+def test_drift_that_the_blocks_cannot_tell_has_no_number(record: dict[str, Any]) -> None:
+    """An interval of -100 % to a billion says nothing of a drift, so that none was looked at."""
+    one = {"arm": "fast", "factor": 9.4, "total": -0.35, "low": -1.0, "high": 1e9, "flagged": False}
+    record["drift"], record["reservations"] = [one], []
+    page = reliability.reliability(record)
+    assert "the blocks of fast tell nothing: its interval reaches tenfold" in page
+    assert "9.40x" not in page
+    assert "a drift over the session" in page.split("Not measured or not told apart: ")[1].split("\n")[0]
+    record["drift"] = [{**one, "low": -0.4, "high": 0.3}]
+    assert "9.40x (drift -35.0%, 95% interval -40.0% to +30.0%, so that none is shown)" in reliability.reliability(
+        record
+    )
 
 
 def flagged(run: SealedRun, row: int) -> SealedRun:
