@@ -130,6 +130,21 @@ def test_run_that_gives_up_at_a_number_that_is_not_finite_is_a_result(once):
     assert one["measured"]["factor"] is None
 
 
+def test_runs_of_a_candidate_are_called_by_arm_and_seed(once):
+    """Their checks name them as the page names runs; the gates that the page lists are gates and no runs."""
+    place = json.loads(once.results("record/record.json").read_text())["attempts"]
+    folder = next(f"{one['run']}/{one['attempt']:03d}" for one in place if one["run"].startswith("candidate-faster"))
+    checks = json.loads((once.results("record/attempts") / folder / "run.json").read_text())["checks"]
+    assert [one["name"] for one in checks][:3] == [
+        "reference seed 0 (turn 1)", "faster seed 0 (turn 2)", "faster seed 1 (turn 3)",
+    ]  # fmt: skip
+    page = once.results("record/record.md").read_text()
+    listed = next(line for line in page.splitlines() if line.startswith("What is left out"))
+    assert "turn" not in listed
+    assert "seed" not in listed
+    assert "nor does a candidate of which one run fails one" in listed
+
+
 def test_runs_in_turn_are_interleaved_and_paired(once):
     """Three pairs of runs are made as base candidate, candidate base, candidate base, with a seed per pair."""
     content = json.loads(once.results("candidates/faster.json").read_text())

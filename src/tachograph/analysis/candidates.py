@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tachograph.analysis.disturbance import disturbed
 from tachograph.analysis.measured import Measured
 from tachograph.analysis.sealed import SealedRun, SealedStudy
 from tachograph.analysis.trials import read_trial
@@ -106,6 +107,7 @@ def _row(
         "minimum_effect": sealed.study.least_gain(name),
         "reason": None,
         "evidence": None if run is None else _evidence(run),
+        "disturbed": [] if run is None else disturbed(run.facts["host"]),
     }
     measured = read.result
     if isinstance(measured, str):
@@ -137,4 +139,6 @@ def _whole(measured: Measured, arm: str, stages: dict[str, Any]) -> Row | None:
     )
     if share is None or measured.factor.result is None or not 0 <= share <= 1:
         return None
-    return {"share": share, "factor": amdahl.whole(share, measured.factor.result.factor)}
+    found = measured.factor.result
+    ends = {"factor": found.factor, "low": found.low, "high": found.high}
+    return {"share": share, **{name: None if end is None else amdahl.whole(share, end) for name, end in ends.items()}}

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachograph.analysis.deviations import FOREIGN_CPUS
-from tachograph.analysis.factors import headline_factor
+from tachograph.analysis.disturbance import FOREIGN_CPUS, foreign_cpus
+from tachograph.analysis.factors import factor_of, headline_factor
 from tachograph.analysis.rates import ITERATION, RETAINED
 from tachograph.analysis.sealed import SealedRun, SealedStudy
 from tachograph.evidence.cost import OneOff, break_even, one_off
@@ -17,7 +17,7 @@ from tachograph.evidence.drift import drift_model
 from tachograph.evidence.placebo import judge_placebo, placebo_cap
 from tachograph.evidence.randomness import generator
 from tachograph.evidence.throughput import ThroughputError, retained
-from tachograph.evidence.warmup import Steadiness, assess_study
+from tachograph.evidence.warmup import RELEVANT, Steadiness, assess_study
 from tachograph.evidence.withinrun import within_run
 from tachograph.study.registration import current
 
@@ -47,6 +47,7 @@ def steadiness(sealed: SealedStudy) -> dict[str, Any]:
         ],
         "arms": {arm: _outcome(one) for arm, one in found.arms.items()},
         "headline": found.headline,
+        "no_headline": [f"{key}: {why}" for key, one in found.runs.items() if (why := one.no_headline)],
         "capped": found.capped,
     }
 
@@ -74,6 +75,13 @@ def _precision(sealed: SealedStudy, key: str, stage: str) -> Row | None:
     rng = generator(current(sealed.registration)["sha256"], f"within run {key}")
     found = within_run(work[dropped:], seconds[dropped:], rng)
     return None if found is None else asdict(found)
+
+
+def no_headline(section: Row) -> str | None:
+    """Why there is no headline factor, from the section of the steadiness; None where there is one."""
+    if section["headline"]:
+        return None
+    return f"no headline factor, as {'; '.join(section['no_headline'])}"
 
 
 def drift(sealed: SealedStudy, runs: list[Row], order: dict[str, Any]) -> list[Row]:
@@ -129,26 +137,42 @@ def placebo(sealed: SealedStudy, runs: list[Row], factors: list[Row]) -> dict[st
     }
 
 
-def costs(sealed: SealedStudy) -> list[Row]:
-    """What warm-up costs once, block by block, and after how many iterations the arm is ahead, start included."""
+def costs(sealed: SealedStudy, factors: list[Row]) -> list[Row]:
+    """What warm-up costs once, block by block, and after how many iterations the arm is ahead, start included.
+
+    ``ahead`` is a :class:`~tachograph.evidence.cost.BreakEven` by the arm's factor of the iteration over all blocks.
+    Where iterations differ in work, what the first ones cost beyond others is not known: then the seconds and
+    ``ahead`` are None and ``reason`` says why.
+    """
     reference = sealed.study.design.reference
     found = []
     for arm in sealed.other_arms:
+        factor = factor_of(factors, arm, ITERATION, RETAINED)
         for run in sealed.of_arm(arm):
             other = sealed.runs.get(f"run-{reference}-seed{run.planned.seed}")
-            mine, theirs = _one_off(sealed, run), None if other is None else _one_off(sealed, other)
-            if mine is None or theirs is None:
+            if other is None:
                 continue
-            found.append(
-                {
-                    "arm": arm,
-                    "seed": run.planned.seed,
-                    "one_off_seconds": mine.seconds,
-                    "reference_one_off_seconds": theirs.seconds,
-                    "break_even_iterations": break_even(theirs, mine),
-                }
-            )
+            row: Row = {"arm": arm, "seed": run.planned.seed, "once_seconds": None, "reference_once_seconds": None}
+            uneven = _uneven_work(sealed, [other, run])
+            mine, theirs = _one_off(sealed, run), _one_off(sealed, other)
+            if uneven is not None:
+                found.append({**row, "ahead": None, "reason": uneven})
+            elif mine is not None and theirs is not None:
+                ahead = break_even(mine.seconds - theirs.seconds, theirs.typical, factor)
+                seconds = {"once_seconds": mine.seconds, "reference_once_seconds": theirs.seconds}
+                found.append({**row, **seconds, "ahead": asdict(ahead), "reason": None})
     return found
+
+
+def _uneven_work(sealed: SealedStudy, runs: list[SealedRun]) -> str | None:
+    """A sentence where the iterations of a block differ in work, so that a longer one may have done more."""
+    histories = [run.history for run in runs if run.history is not None]
+    work = np.concatenate([history.work[history.curve_rows] for history in histories])
+    work = work[np.isfinite(work) & (work > 0)]
+    if not len(work) or work.max() <= (1 + RELEVANT) * work.min():
+        return None
+    unit = sealed.trainer.history.work.unit
+    return f"an iteration did {work.min():,.0f} to {work.max():,.0f} {unit}"
 
 
 def _one_off(sealed: SealedStudy, run: SealedRun) -> OneOff | None:
@@ -218,8 +242,8 @@ def _shaky(one: Row) -> bool:
 
 def _busy(run: Row) -> bool | None:
     """Whether other programs worked on the processors during a run; None if nobody knows."""
-    mean = run["host"]["quantities"].get("cpu_foreign", {}).get("mean")
-    return None if mean is None else bool(mean > FOREIGN_CPUS)
+    mean = foreign_cpus(run["host"])
+    return None if mean is None else mean > FOREIGN_CPUS
 
 
 def _gpu(run: Row) -> str:

@@ -31,7 +31,13 @@ def factors(sealed: SealedStudy, runs: list[dict[str, Any]]) -> list[dict[str, A
 
 def headline_factor(factors: list[dict[str, Any]], arm: str) -> Factor | None:
     """The headline factor of ``arm`` among the entries of :func:`factors`, None where it has none."""
-    one = next((one for one in factors if one["headline"] and one["numerator"] == arm), None)
+    return factor_of(factors, arm, *HEADLINE)
+
+
+def factor_of(factors: list[dict[str, Any]], arm: str, quantity: str, kind: str) -> Factor | None:
+    """The factor of ``arm`` of that quantity over that kind of window, None where there is none."""
+    wanted = (arm, quantity, kind)
+    one = next((one for one in factors if (one["numerator"], one["quantity"], one["kind"]) == wanted), None)
     if one is None or one["factor"] is None:
         return None
     return Factor(**{field.name: one[field.name] for field in fields(Factor)})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from tachograph.evidence.cost import BreakEven
 from tachograph.evidence.interval import Factor
 from tachograph.evidence.judging import Judged
 from tachograph.evidence.verdicts import CurveVerdict, ParityVerdict
@@ -12,16 +13,16 @@ from tachograph.evidence.verdicts import CurveVerdict, ParityVerdict
 
 @dataclass(frozen=True)
 class OnceOnly:
-    """Seconds that a candidate costs once. ``first``: caches as they were; ``later``: caches filled; None: unknown.
+    """What a candidate costs once: ``first_seconds`` with caches as they were, ``later_seconds`` with filled ones.
 
-    ``base``: what the arm itself costs once. ``break_even``: after how many units of ``unit`` the candidate is ahead
-    of the arm, its first cost included; None where it never is.
+    None: unknown. ``base_seconds``: what the arm itself costs once. ``ahead``: after how many units of ``unit`` the
+    candidate is ahead of the arm, its first cost included, were all but the compared quantity the same.
     """
 
-    first: float | None
-    later: float | None
-    base: float
-    break_even: float | None
+    first_seconds: float | None
+    later_seconds: float | None
+    base_seconds: float
+    ahead: BreakEven
     unit: str
 
 
@@ -31,7 +32,8 @@ class Measured:
 
     ``factor`` is candidate over base. Of ``steps`` (counted in ``step_unit``) ``nonfinite_steps`` had numbers that are
     not finite in the candidate's output. ``parity`` compares with float64, ``curves`` whole runs (None where none
-    were made); both with a sentence.
+    were made); both with a sentence. Of training runs in turn also: ``work``, the mean of an iteration on either side,
+    in ``work_unit``, and ``iteration``, the factor of the whole iteration where another quantity is judged.
     """
 
     part: str
@@ -47,6 +49,9 @@ class Measured:
     tensors: list[dict[str, Any]] = field(default_factory=list)
     curves: CurveVerdict | None = None
     curves_sentence: str | None = None
+    work: dict[str, float] | None = None
+    work_unit: str | None = None
+    iteration: Judged[Factor] | None = None
 
     def as_row(self) -> dict[str, Any]:
         found = self.factor.result
@@ -68,7 +73,18 @@ class Measured:
             "curves": None if self.curves is None else str(self.curves),
             "curves_sentence": self.curves_sentence,
             "once": None if self.once is None else asdict(self.once),
+            "work": self.work,
+            "work_unit": self.work_unit,
+            "iteration": None if self.iteration is None else _interval(self.iteration),
         }
+
+
+def _interval(judged: Judged[Factor]) -> dict[str, Any]:
+    """A factor that is told beside the one that counts, or why there is none."""
+    found = judged.result
+    if found is None:
+        return {"factor": None, "low": None, "high": None, "reason": judged.reason}
+    return {"factor": found.factor, "low": found.low, "high": found.high, "reason": None}
 
 
 def pair_rows(base: list[float], candidate: list[float]) -> list[dict[str, Any]]:

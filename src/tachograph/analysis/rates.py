@@ -16,6 +16,7 @@ from tachograph.models.trainer import HistoryFile
 ITERATION = "iteration"
 WHOLE, RETAINED, WINDOW = "whole run", "retained", "window"
 SENSITIVITY = ("twice the warm-up", "second half")  # always computed beside the headline (statistics.md, 3.1)
+REASONS = {"resumed": "a resumed session's start", "clock": "a step of the clock", "missing": "missing numbers"}
 LONGEST_SERIES = 2000  # points of a run that figures and record.json keep; the history itself is in the record
 
 
@@ -123,7 +124,8 @@ def series(sealed: SealedStudy) -> list[dict[str, Any]]:
     found = []
     for run in runs:
         assert run.history is not None
-        rows = retained(run.history, stage, 0).rows if len(run.history) else np.zeros(0, dtype=np.int64)
+        kept = retained(run.history, stage, 0) if len(run.history) else None
+        rows = np.zeros(0, dtype=np.int64) if kept is None else kept.rows
         stride = max(1, -(-len(rows) // LONGEST_SERIES))
         rows = rows[::stride]
         history = run.history
@@ -134,6 +136,7 @@ def series(sealed: SealedStudy) -> list[dict[str, Any]]:
                 "arm": run.planned.arm,
                 "seed": run.planned.seed,
                 "every": stride,
+                "left_out": {} if kept is None else dict(kept.left_out),
                 "iteration": history.iteration[rows].tolist(),
                 "work": history.work[rows].tolist(),
                 "stage_seconds": history.durations[stage][rows].tolist(),
@@ -141,3 +144,22 @@ def series(sealed: SealedStudy) -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def not_drawn(series: list[dict[str, Any]]) -> str:
+    """Which iterations of the runs of a figure have no point in it, and why, in words; empty where all have one.
+
+    ``series`` is that of :func:`series`; the runs of the preflight are in no figure.
+    """
+    shown = [one for one in series if one["role"] != "preflight"]
+    reasons: dict[str, int] = {}
+    for one in shown:
+        for reason, count in one["left_out"].items():
+            reasons[reason] = reasons.get(reason, 0) + count
+    told = []
+    if reasons:
+        counted = ", ".join(f"{count} {REASONS.get(reason, reason)}" for reason, count in reasons.items())
+        told.append(f"{sum(reasons.values())} iterations give no rate and have no point ({counted})")
+    thinned = {one["run"]: one["every"] for one in shown if one["every"] > 1}
+    told += [f"of {run} one iteration in {every} is drawn" for run, every in thinned.items()]
+    return "; ".join(told)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tachograph.analysis.disturbance import disturbed
 from tachograph.analysis.sealed import SealedRun, SealedStudy
 from tachograph.errors import TachographError
 from tachograph.evidence.profile import parse_profile
@@ -41,7 +42,10 @@ def stages(sealed: SealedStudy) -> dict[str, Any]:
             }
             for row in table.rows
         ],
-        "arms": {arm: _summary(summary) for arm, summary in table.arms.items()},
+        "arms": {
+            run.planned.arm: {**_summary(table.arms[run.planned.arm]), "disturbed": disturbed(run.facts["host"])}
+            for run in runs
+        },
         "factors": {
             arm: table.factor(reference, arm)
             for arm in sealed.other_arms
@@ -82,7 +86,8 @@ def component(sealed: SealedStudy) -> dict[str, Any]:
     content = run.content()
     try:
         rates = [_rate(one) for one in content["rates"]]
-        return {"registered": True, "name": str(content["name"]), "threads": content.get("threads"), "rates": rates}
+        measured = {"name": str(content["name"]), "threads": content.get("threads"), "rates": rates}
+        return {"registered": True, **measured, "disturbed": disturbed(run.facts["host"])}
     except (KeyError, TypeError, ValueError) as error:
         reason = f"{_source(run)}: {error!r}, expected name and rates with name, unit and value"
         return {"registered": True, "rates": [], "reason": reason}

@@ -16,6 +16,7 @@ from tachograph.analysis.evaluation import evaluation, projection
 from tachograph.analysis.notmeasured import not_measured
 from tachograph.analysis.preflight import preflight
 from tachograph.analysis.registered import registered
+from tachograph.analysis.remarks import remarks
 from tachograph.analysis.sealed import SealedMachine, SealedStudy, read_sealed, with_first_attempts
 from tachograph.analysis.sweep import forward_sweep
 from tachograph.machine import sections as machine
@@ -59,13 +60,13 @@ def throughput_sections(sealed: SealedStudy) -> dict[str, Any]:
         "curves": curve_section.curves(sealed),
         "repeat": curve_section.repeat(sealed),
         "steadiness": conditions.steadiness(sealed),
-        "costs": conditions.costs(sealed),
         "endings": endings(sealed),
         "preflight": preflight(sealed),
         "order": execution.order(sealed),
         "time": execution.time(sealed),
         "series": {"rates": series, "curves": curve_section.curve_series(sealed)},
     }
+    found["costs"] = conditions.costs(sealed, found["factors"])
     found["phases"] = phases.phases(sealed, found["factors"])
     found["projection"] = projection(sealed, found["phases"], found["evaluation"])
     found["ceilings"] = phases.ceilings(found["stages"], found["phases"])
@@ -74,8 +75,10 @@ def throughput_sections(sealed: SealedStudy) -> dict[str, Any]:
     found["drift"] = conditions.drift(sealed, runs, found["order"])
     found["clocks"] = clocks(found)
     found["reservations"] = conditions.reservations(found)
+    found["remarks"] = remarks(found)
     found["curve_verdicts"] = verdicts.curve_verdicts(sealed)
-    found["prediction"] = verdicts.prediction(sealed, found["factors"], runs, found["steadiness"]["headline"])
+    unsteady = conditions.no_headline(found["steadiness"])
+    found["prediction"] = verdicts.prediction(sealed, found["factors"], runs, unsteady)
     found["deviations"] = deviations(sealed, runs, found["order"], found["stages"])
     if sealed.trainer.history.checkpoint is not None:
         found["checkpoints"] = rates.checkpoints(sealed)

@@ -162,11 +162,13 @@ def _candidates(analysis: Analysis) -> Rows:
         "part", "unit", "factor", "low", "high", "confidence", "steps", "step_unit", "nonfinite_steps", "parity",
         "curves",
     ]  # fmt: skip
-    costs = ["first", "later", "base", "break_even", "unit"]
+    costs = ["first_seconds", "later_seconds", "base_seconds"]
+    ahead = ["iterations", "low", "high", "reason"]
     columns = [
         "candidate", "title", "measure", "against", "verdict", "reason", "minimum_effect", *figures, "pairs",
-        "share_of_step", "factor_of_step", "one_off_first_seconds", "one_off_later_seconds", "one_off_base_seconds",
-        "break_even", "break_even_unit", "sentence", "evidence", "evidence_sha256",
+        "share_of_step", "factor_of_step", "factor_of_iteration", "once_first_seconds", "once_later_seconds",
+        "once_base_seconds", "ahead_after", "ahead_low", "ahead_high", "ahead_reason", "ahead_unit", "sentence",
+        "evidence", "evidence_sha256",
     ]  # fmt: skip
     rows = []
     for one in analysis["candidates"]:
@@ -176,7 +178,10 @@ def _candidates(analysis: Analysis) -> Rows:
             [one[key] for key in ("name", "title", "measure", "against", "verdict", "reason", "minimum_effect")]
             + [measured.get(key) for key in figures]
             + [len(measured.get("pairs", [])), whole.get("share"), whole.get("factor")]
+            + [(measured.get("iteration") or {}).get("factor")]
             + [once.get(key) for key in costs]
+            + [once.get("ahead", {}).get(key) for key in ahead]
+            + [once.get("unit")]
             + [one["sentence"], evidence.get("path"), evidence.get("sha256")]
         )
     return columns, rows

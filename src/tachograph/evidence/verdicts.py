@@ -53,6 +53,14 @@ class Decision(StrEnum):
     HOLD = "HOLD"
 
 
+def told(subject: str, verdict: StrEnum, why: str = "") -> str:
+    """A verdict as a sentence about ``subject`` (such as ``the curves``), with its ground: no bare label."""
+    plural = subject.endswith("s")
+    is_, gives = ("are", "give") if plural else ("is", "gives")
+    sentence = f"{subject} {gives if verdict == 'NO VERDICT' else is_} {verdict}"
+    return f"{sentence}: {why}" if why else sentence
+
+
 class CandidateVerdict(StrEnum):
     """What became of a candidate."""
 

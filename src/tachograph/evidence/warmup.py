@@ -67,8 +67,20 @@ class Steadiness:
     @property
     def headline(self) -> bool:
         """Whether a factor may stand at the top at all."""
-        gross = max(self.halves, 1 / (1 + self.halves) - 1) >= GROSS - 1
-        return self.outcome is not Outcome.INSUFFICIENT and not gross
+        return self.outcome is not Outcome.INSUFFICIENT and not self._gross
+
+    @property
+    def _gross(self) -> bool:
+        return max(self.halves, 1 / (1 + self.halves) - 1) >= GROSS - 1
+
+    @property
+    def no_headline(self) -> str | None:
+        """Why no factor may stand at the top, None where one may."""
+        if self.outcome is Outcome.INSUFFICIENT:
+            return f"only {self.retained} of {self.rows} iterations can give a rate after the warm-up"
+        if self._gross:
+            return f"its later half changed by {self.halves:+.1%} at equal work, which is {GROSS:g} times or more"
+        return None
 
     @property
     def capped(self) -> bool:

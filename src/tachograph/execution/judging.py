@@ -17,7 +17,7 @@ from tachograph.evidence.history import Counter, History, HistorySpec, read_hist
 from tachograph.evidence.ingest import ingest_report
 from tachograph.evidence.said import said
 from tachograph.evidence.trial import parse_trial
-from tachograph.execution.turns import BASE, FINISHED
+from tachograph.execution.turns import BASE, FINISHED, turn_name
 from tachograph.files import read_json
 from tachograph.models import Program
 from tachograph.models.trainer import PLACEHOLDER, HistoryFile, Trainer
@@ -244,7 +244,7 @@ def _judge_turns(planned: PlannedRun, trainer: Trainer, result: Path) -> Judgeme
     for run in read_json(result)["runs"]:
         if run["ended"] != FINISHED:
             continue
-        name = f"run {run['turn']} ({run['side']})"
+        name = turn_name(planned, run["turn"], run["side"], run["seed"])
         metrics = trainer.history.metrics if run["side"] == BASE else []
         path = result.parent / (run["history"] or trainer.history.file)
         judged = _judge_history(planned, trainer, path, metrics, run["wall_seconds"])

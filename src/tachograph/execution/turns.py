@@ -48,7 +48,7 @@ def make_turns(planned: PlannedRun, trainer: Trainer, result: Path, device_kind:
             ends.append(end)
             said = _said(end, side, trainer.exit_codes)
             if said is None:
-                return replace(_together(ends), reason=f"run {turn} ({side}): {end.reason}")
+                return replace(_together(ends), reason=f"{turn_name(planned, turn, side, seed)}: {end.reason}")
             history = out / trainer.history.file
             made.append(
                 {
@@ -68,6 +68,12 @@ def make_turns(planned: PlannedRun, trainer: Trainer, result: Path, device_kind:
                 return replace(_together(ends), status="finished", reason=reason)
     _write(result, planned, made, None)
     return replace(_together(ends), status="finished")
+
+
+def turn_name(planned: PlannedRun, turn: int, side: str, seed: int) -> str:
+    """What a run is called in words: by its arm or candidate and its seed, as the runs of the study are."""
+    assert planned.trial is not None
+    return f"{planned.arm if side == CANDIDATE else planned.trial.against} seed {seed} (turn {turn})"
 
 
 def turn_folder(turn: int, side: str) -> str:

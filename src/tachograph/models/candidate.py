@@ -37,9 +37,10 @@ class Candidate(Model):
     iterations: Annotated[int, Field(ge=2)] | None = Field(
         default=None, description="run: iterations of each run; the first is dropped and told as one-off cost"
     )
-    quantity: Text | None = Field(
+    quantity: Text | Annotated[list[Text], Field(min_length=1)] | None = Field(
         default=None,
-        description="run: what is compared: iteration (the default), stage (the study's) or a phase of the trainer",
+        description="run: what is compared: iteration (the default), stage (the study's), or a phase of the trainer; "
+        "of several phases the seconds are added up",
     )
     environment: dict[EnvironmentName, str] = Field(default={}, description="run: on top of the arm's")
     settings: dict[Identifier, Scalar] = Field(default={}, description="run: on top of the arm's")
@@ -50,6 +51,13 @@ class Candidate(Model):
     requires: Literal["cuda", "rocm"] | None = Field(
         default=None, description="run: the kind of device without which nothing is run, and the record says so"
     )
+
+    @property
+    def quantities(self) -> list[str]:
+        """What is compared, by name: ``iteration``, ``stage`` or phases."""
+        if self.quantity is None:
+            return ["iteration"]
+        return [self.quantity] if isinstance(self.quantity, str) else self.quantity
 
     @model_validator(mode="after")
     def _fits_its_measure(self) -> Candidate:

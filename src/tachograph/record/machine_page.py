@@ -182,7 +182,7 @@ def registration(record: Record) -> str:
         ["question", text(held["question"])],
         ["registered", f"{held['date']}, {held['kind']}, frozen {held['registered_at']}"],
         ["SHA-256 of the registration", code(held["sha256"])],
-        ["results known when frozen", "yes" if held["data_seen_before"] else "no"],
+        ["results known when frozen", head.known_before(held)],
         ["proof of the time", text(held["timestamp_proof"]["detail"])],
         ["when it stops", text(held["stopping_rule"])],
         ["what is left out", text("; ".join(held["exclusion_rules"]))],

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tachograph.record.markdown import UNKNOWN, code, factor, number, percent, significant, table, text
-from tachograph.record.speed import figure
+from tachograph.record.markdown import UNKNOWN, code, factor, figure, number, percent, significant, table, text
 
 Record = dict[str, Any]
 Row = Mapping[str, Any]

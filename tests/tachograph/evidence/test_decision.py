@@ -62,7 +62,7 @@ def test_speed_verdicts() -> None:
     capped = speed_verdict(FASTER, 1.05, ["contended"])
     assert (capped.verdict, capped.uncapped) == (SpeedVerdict.PROVISIONAL, SpeedVerdict.GAIN)
     assert speed_verdict(FASTER, 2.0, ["contended"]).verdict is SpeedVerdict.UNRESOLVED
-    assert speed_verdict(FASTER, 1.05, steady=False).verdict is SpeedVerdict.NO_VERDICT
+    assert speed_verdict(FASTER, 1.05, unsteady="only 3 of 9 iterations").verdict is SpeedVerdict.NO_VERDICT
     single = judged("factor", lambda: paired_log_t([100], [200]))
     assert speed_verdict(single, 1.05).verdict is SpeedVerdict.UNRESOLVED
     broken: Judged = judged("factor", lambda: paired_log_t([0], [1]))
@@ -107,7 +107,7 @@ def test_every_cause_of_a_decision_is_named() -> None:
     )
     assert held.decision is Decision.HOLD
     assert held.sentence == (
-        "the speed is PROVISIONAL (GAIN but for this: drift of +9 % and 2 more); the curves are NO VERDICT; "
+        "the speed is PROVISIONAL (GAIN but for this: drift of +9 % and 2 more); the curves give NO VERDICT; "
         "the numerics parity is REFERENCE BROKEN; 1 of 2 registered sessions made so far; "
         "only 3 of 4 planned runs count"
     )

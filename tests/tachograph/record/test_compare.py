@@ -123,6 +123,17 @@ def test_seeds_and_title_forbid_nothing(recorded: StudyFolder, again: StudyFolde
     assert len(pool([first, changed(second, facts=facts)], ["R1", "R2"])[0]) == 1
 
 
+def test_record_without_a_headline_is_not_pooled(recorded: StudyFolder, again: StudyFolder) -> None:
+    """Its factor describes its own runs and nothing else: named, and left out."""
+    first, second = read_record(recorded.path), read_record(again.path)
+    steadiness = {**second.content["steadiness"], "headline": False}
+    pooled, refusals = pool(
+        [first, changed(second, content={**second.content, "steadiness": steadiness})], ["R1", "R2"]
+    )
+    assert pooled == []
+    assert refusals == ["R2: its runs were too short or not steady, so that it has no headline factor to pool"]
+
+
 def test_one_session_counts_once(recorded: StudyFolder, again: StudyFolder) -> None:
     """Two records of the same boot and day are no two sessions, and the same runs are never counted twice."""
     day = frozenset({"2030-01-01"})

@@ -12,6 +12,7 @@ from tachograph_study import STUB
 
 from tachograph.errors import TachographError
 from tachograph.files import canonical_json, parse_json
+from tachograph.models import Study
 from tachograph.study.loading import load_study
 from tachograph.study.planning import PlannedRun, plan_study
 
@@ -122,6 +123,9 @@ def test_what_only_judges_does_not(load: Callable[..., Any], edit: str) -> None:
             IN_TURN + 'quantity = "evaluation"\n',
             "candidates.one.quantity: found 'evaluation', expected one of: iteration",
         ),
+        (IN_TURN + "quantity = []\n", "candidates.one.quantity"),
+        (IN_TURN + 'quantity = ["move update", "move update"]\n', "expected each phase once"),
+        (IN_TURN + 'quantity = ["stage", "move update"]\n', "found 'stage' beside others, expected phases of the"),
         (IN_TURN + "steps = 3\n", "steps: found it with measure = 'run'"),
         (IN_TURN + "settings = { preset = 1 }\n", "candidates.one.settings.preset: unknown setting"),
     ],
@@ -132,6 +136,21 @@ def test_candidate_that_cannot_be_measured_is_refused(load: Callable[..., Any], 
         load(more)
     assert words in str(error.value)
     assert "stub.toml" in str(error.value)
+
+
+def test_shipped_candidates_name_what_they_are_judged_by() -> None:
+    """Of runs in turn a study says which part a candidate changes: a whole iteration holds other work, too."""
+    config = Path(__file__).parents[3] / "config"
+    named = {}
+    for path in sorted((config / "studies").glob("*.toml")):
+        study, _ = load_study(config, path.stem)
+        if isinstance(study, Study):
+            named |= {(path.stem, name): one.quantity for name, one in study.candidates.items() if one.measure == "run"}
+    assert len(named) >= 11
+    assert {key for key, quantity in named.items() if quantity is None} == set()
+    training = ["advantage training", "strategy training"]
+    for key in (("lost-cities-cpu", "amp"), ("lost-cities-throughput", "amp-training")):
+        assert named[key] == training
 
 
 def test_candidate_that_changes_nothing_is_refused(load: Callable[..., Any]) -> None:
