@@ -81,6 +81,8 @@ def matmul(
 
     ``min_block``, ``idle``, ``lead`` and ``window`` are seconds.
     """
+    if window <= 0:
+        raise MachineCheckError(f"window: found {window:g} s, expected more than 0")
     kind, where = precision(dtype), open_device(device)
     prepare(kind)
     shape = parse_shape(size, "A@B")
