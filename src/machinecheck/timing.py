@@ -112,11 +112,13 @@ def time_at_least(runs: Sequence[Run], calls: int, device: Clocked, seconds: flo
 def calls_per_block(runs: Sequence[Run], device: Clocked, min_seconds: float) -> int:
     """How many calls fill a block with a tenth to spare, so that few blocks need a second round; also the warm-up.
 
-    MachineCheckError for blocks of no length.
+    The first round is not timed: it loads libraries and chooses kernels, which on an accelerator takes longer than
+    many calls. MachineCheckError for blocks of no length.
     """
     if min_seconds <= 0:
         raise MachineCheckError(f"block: found {min_seconds:g} s, expected more than 0")
     calls = len(runs)
+    time_block(runs, calls, device)
     while True:
         block = time_block(runs, calls, device)
         if block.seconds >= min_seconds or not block.drained:

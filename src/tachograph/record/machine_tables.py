@@ -121,7 +121,8 @@ def _matmul(tables: Record) -> list[str]:
     return [
         "Matrix product, TFLOP/s. Burst: the median of the five fastest blocks that started from idle. Sustained: all "
         "work over all time of a window after a lead-in. ≥: a lower bound, because other work shared the machine. "
-        "Power is that of the accelerator's sensor (an APU's: of the whole package) or of the processor's package.",
+        "Power is that of the accelerator's sensor (an APU's: of the whole package) or of the processor's package. The "
+        "time of a block includes that of starting its kernels, which may limit small products on an accelerator.",
         table(headers, rows, right=range(3, 11)),
         *([f"Ratios of formats (sustained): {'; '.join(ratios)}."] if ratios else []),
         figure("matmul", "TFLOP/s over size and format"),
