@@ -17,7 +17,7 @@ KINDS = {
     "correctness": ("Right", "gave results that rounding explains"),
     "repeatability": ("Repeats", "gave the same bytes each time"),
     "throughput": ("Fast", "gave a rate to rely on"),
-    "soak": ("Lasts", "stayed finite and learned"),
+    "soak": ("Lasts", "stayed finite, learned and kept the speed"),
 }
 # What becomes of a cell: exactly one of these. Undecided: it ran and could not tell, as without a proven reference.
 PASSED, HELD_BACK, WARNED = "passed", "held back", "with a warning"

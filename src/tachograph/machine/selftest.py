@@ -39,9 +39,13 @@ def _row(name: str, fault: Fault, cells: Sequence[MeasuredCell]) -> dict[str, An
         "must": fault.caught,
         "verdict": str(_verdict(cells, len(found))) if cells else None,
         "about": fault.about,
-        "by": ["; ".join(one.reasons)[:200] for one in found],
+        "by": [_short("; ".join(one.reasons)) for one in found],
         "missed": [f"{one.cell.name}: {one.outcome}, {one.verdict}" for one in cells if one not in found],
     }
+
+
+def _short(text: str, most: int = 200) -> str:
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
 def _verdict(cells: Sequence[MeasuredCell], caught: int) -> Verdict:
