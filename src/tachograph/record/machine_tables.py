@@ -65,8 +65,8 @@ def repeats(record: Record) -> str:
     about = (
         "SHA-256 of the raw output over repeats, thread counts and processes, each time of the same input. “Not "
         "excluded” is the 95 % upper bound 3/n on the rate of calls that differ, where none did. Different thread "
-        "counts may give different bytes: they sum in another order. Wrong calls: those beyond the bound on rounding; – "
-        "where no bound is known and bytes are all that was compared."
+        "counts may give different bytes: they sum in another order. Wrong calls: those beyond the bound on rounding; "
+        "– where no bound is known."
     )
     return "\n\n".join([about, _by_arm(record, "repeatability"), table(headers, rows, right=(3, 4, 5, 6, 7))])
 
