@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+from scipy.stats import t
 
 from tachograph.analysis.rates import ITERATION
 from tachograph.analysis.sealed import SealedStudy
@@ -46,62 +47,82 @@ def evaluation_of(
 ) -> Row:
     """Evaluation iterations of one arm's runs against its plain ones, both after ``warmup``.
 
-    ``excess``: mean evaluation iteration minus mean plain one, seconds, ``excess_error`` its standard error; ``timer``
-    the trainer's own timer, which may tell less. ``amortised``: seconds per iteration at the observed interval and at
-    the registered ones, in proportion to the number of games. Raises ValueError if no run of the arm holds an
-    evaluation, or holds nothing else.
+    ``excess``: mean evaluation iteration minus mean plain one, seconds, with its 95 % interval; ``checkpoints`` of the
+    evaluation iterations wrote one, which is in the excess. ``told``: the interval lies above 0. ``timer``: the
+    trainer's own timer, which may tell less, with the least and the most of it. ``amortised``: seconds per iteration
+    at the observed interval (``every``, by ``every_from``) and at the registered ones, in proportion to the number of
+    games; by the excess null unless it is told. Raises ValueError if no run of the arm holds an evaluation, or holds
+    nothing else.
     """
     plain, held, timers = [], [], []
+    checkpoints = 0
     for history in histories:
         durations = history.durations[ITERATION]
         plain.append(durations[retained(history, ITERATION, warmup).rows])
         rows = _evaluation_rows(history, warmup)
         held.append(durations[rows])
         timers.append(history.columns[declared.seconds][rows])
-    without, during = np.concatenate(plain), np.concatenate(held)
+        checkpoints += int(history.is_checkpoint[rows].sum())
+    without, during, own = np.concatenate(plain), np.concatenate(held), np.concatenate(timers)
     if not len(during):
         raise ValueError("no iteration after the warm-up holds an evaluation")
     if not len(without):
         raise ValueError("every iteration holds an evaluation")
-    excess = float(during.mean() - without.mean())
-    timer = float(np.concatenate(timers).mean())
-    every = _interval(histories)
+    excess, timer = float(during.mean() - without.mean()), float(own.mean())
+    half = _half_width(during, without)
+    told = half is not None and excess > half
+    every, every_from = _interval(histories)
+    shown = excess if told else None
     return {
         "evaluations": len(during),
         "iterations": [
             int(one) for history in histories for one in history.iteration[_evaluation_rows(history, warmup)]
         ],
+        "checkpoints": checkpoints,
         "plain_iterations": len(without),
         "seconds": float(during.mean()),
         "plain_seconds": float(without.mean()),
         "excess": excess,
-        "excess_error": _standard_error(during, without),
+        "excess_low": None if half is None else excess - half,
+        "excess_high": None if half is None else excess + half,
+        "told": told,
         "timer": timer,
+        "timer_low": float(own.min()),
+        "timer_high": float(own.max()),
         "every": every,
-        "amortised": evaluation_cost(excess, every),
+        "every_from": every_from,
+        "amortised": _spread_over(shown, every),
         "amortised_timer": evaluation_cost(timer, every),
-        "projected": _projected(excess, timer, projection),
+        "projected": _projected(shown, timer, projection),
         "breakdown": _breakdown(histories, declared, warmup, timer),
     }
 
 
-def _standard_error(during: Floats, without: Floats) -> float | None:
-    """Of the difference of the means; a single evaluation is taken to vary like the plain iterations. None from one
-    plain iteration."""
+def _half_width(during: Floats, without: Floats, confidence: float = 0.95) -> float | None:
+    """Of the difference of the means, iterations taken as independent (Welch's t).
+
+    A single evaluation is taken to vary like the plain iterations. None from one plain iteration.
+    """
     if len(without) < 2:
         return None
-    plain = float(without.var(ddof=1))
-    held = float(during.var(ddof=1)) if len(during) > 1 else plain
-    return math.sqrt(held / len(during) + plain / len(without))
+    n, m = len(during), len(without)
+    plain = float(without.var(ddof=1)) / m
+    held = float(during.var(ddof=1)) / n if n > 1 else plain * m
+    error = math.sqrt(held + plain)
+    if error == 0:
+        return 0.0
+    freedom = m - 1 if n == 1 else (held + plain) ** 2 / (held**2 / (n - 1) + plain**2 / (m - 1))
+    return error * float(t.ppf((1 + confidence) / 2, freedom))
 
 
-def _interval(histories: Sequence[History]) -> int:
-    """Iterations from one evaluation to the next: the median, or rows per evaluation where no run holds two."""
+def _interval(histories: Sequence[History]) -> tuple[int, str]:
+    """Iterations from one evaluation to the next: the median of the ``"steps"`` between them, or by ``"count"``, rows
+    per evaluation, where no run holds two."""
     steps = np.concatenate([np.diff(np.unique(one.iteration[one.is_evaluation])) for one in histories])
     if len(steps):
-        return int(np.median(steps))
+        return int(np.median(steps)), "steps"
     rows, held = sum(len(one) for one in histories), sum(int(one.is_evaluation.sum()) for one in histories)
-    return max(1, round(rows / held))
+    return max(1, round(rows / held)), "count"
 
 
 def _evaluation_rows(history: History, warmup: int) -> Any:
@@ -109,21 +130,22 @@ def _evaluation_rows(history: History, warmup: int) -> Any:
     return np.flatnonzero(usable & (np.arange(len(history)) >= warmup))
 
 
-def _projected(excess: float, timer: float, projection: Projection | None) -> list[Row]:
+def _spread_over(seconds: float | None, every: int, games: float = 1.0) -> float | None:
+    return None if seconds is None else evaluation_cost(seconds, every, games)
+
+
+def _projected(excess: float | None, timer: float, projection: Projection | None) -> list[Row]:
     """Seconds per iteration at other intervals and numbers of games; more games are taken to cost in proportion."""
     if projection is None:
         return []
     games: list[int | None] = list(projection.evaluation_games) or [None]
-    return [
-        {
-            "games": number,
-            "every": every,
-            "amortised": evaluation_cost(excess, every, 1.0 if number is None else number / (games[0] or 1)),
-            "amortised_timer": evaluation_cost(timer, every, 1.0 if number is None else number / (games[0] or 1)),
-        }
-        for number in games
-        for every in projection.evaluation_every
-    ]
+    rows = []
+    for number in games:
+        more = 1.0 if number is None else number / (games[0] or 1)
+        for every in projection.evaluation_every:
+            by_excess, by_timer = _spread_over(excess, every, more), evaluation_cost(timer, every, more)
+            rows.append({"games": number, "every": every, "amortised": by_excess, "amortised_timer": by_timer})
+    return rows
 
 
 def _breakdown(histories: Sequence[History], declared: Evaluation, warmup: int, timer: float) -> Row | None:
@@ -149,22 +171,39 @@ def _breakdown(histories: Sequence[History], declared: Evaluation, warmup: int, 
 
 
 def projection(sealed: SealedStudy, phases: dict[str, Any], evaluations: dict[str, Any]) -> dict[str, Any]:
-    """Hours that the registered number of iterations would take in each arm, without and with its evaluations."""
+    """Hours that the registered number of iterations would take in each arm, without and with its evaluations.
+
+    ``seconds``: mean plain iteration of all runs; ``_low`` and ``_high``: were every iteration like the mean one of the
+    fastest and of the slowest run. ``evaluation_by``: whether evaluations count by their excess or by the trainer's own
+    timer, which stands in where the excess cannot be told.
+    """
     registered = sealed.study.projection
     if registered is None:
         return {"registered": False, "arms": []}
     rows = []
     for arm, table in phases["arms"].items():
-        own = evaluations["arms"].get(arm, {})
-        with_evaluations = table["seconds"] + own["amortised"] if "amortised" in own else None
-        rows.append(
-            {
-                "arm": arm,
-                "seconds": table["seconds"],
-                "hours": projected_hours(table["seconds"], registered.iterations),
-                "hours_with_evaluations": None
-                if with_evaluations is None
-                else projected_hours(with_evaluations, registered.iterations),
-            }
-        )
+        found = evaluations["arms"].get(arm, {})
+        by = "excess" if found.get("told") else "timer"
+        spread = found.get("amortised" if by == "excess" else "amortised_timer")
+        means = _run_means(sealed, arm)
+        row: Row = {"arm": arm, "runs": len(means), "seconds": table["seconds"], "checkpoints": table["checkpoints"]}
+        row["seconds_low"], row["seconds_high"] = min(means), max(means)
+        for key in ("", "_low", "_high"):
+            plain = row[f"seconds{key}"]
+            row[f"hours{key}"] = projected_hours(plain, registered.iterations)
+            row[f"hours_with_evaluations{key}"] = (
+                None if spread is None else projected_hours(plain + spread, registered.iterations)
+            )
+        rows.append({**row, "evaluation_by": None if spread is None else by, "evaluation_every": found.get("every")})
     return {"registered": True, "iterations": registered.iterations, "arms": rows}
+
+
+def _run_means(sealed: SealedStudy, arm: str) -> list[float]:
+    """Mean seconds of a plain iteration, those with a checkpoint included, run by run."""
+    found = []
+    for run in sealed.of_arm(arm):
+        if run.history is not None:
+            rows = retained(run.history, ITERATION, sealed.study.design.warmup, checkpoints=True).rows
+            if len(rows):
+                found.append(float(run.history.durations[ITERATION][rows].mean()))
+    return found

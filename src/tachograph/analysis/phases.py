@@ -15,6 +15,7 @@ from tachograph.evidence.history import History
 from tachograph.evidence.judging import judged
 from tachograph.evidence.phases import Phase, PhaseTable, phase_table
 from tachograph.evidence.throughput import retained
+from tachograph.models.trainer import HistoryFile
 from tachograph.models.trainer import Phase as DeclaredPhase
 
 
@@ -23,7 +24,7 @@ def phases(sealed: SealedStudy, factors: list[dict[str, Any]]) -> dict[str, Any]
 
     The means are over the retained iterations of all counted runs of an arm. ``factors`` is the section of that name.
     """
-    if not sealed.trainer.history.phases:
+    if not plain_phases(sealed.trainer.history):
         return {"arms": {}, "checks": [], "reason": "the trainer file declares no phase"}
     arms: dict[str, tuple[PhaseTable, int]] = {}
     for arm in sealed.study.arms:
@@ -41,7 +42,14 @@ def phases(sealed: SealedStudy, factors: list[dict[str, Any]]) -> dict[str, Any]
 def _of_arm(sealed: SealedStudy, arm: str) -> tuple[PhaseTable, int]:
     histories = [run.history for run in sealed.of_arm(arm) if run.history is not None]
     warmup = sealed.study.design.warmup
-    return table_of(histories, sealed.trainer.history.phases, warmup), checkpoints_among(histories, warmup)
+    return table_of(histories, plain_phases(sealed.trainer.history), warmup), checkpoints_among(histories, warmup)
+
+
+def plain_phases(history: HistoryFile) -> list[DeclaredPhase]:
+    """The declared phases without that of evaluations: the iterations of the table hold none, so that its 0 s would
+    say nothing."""
+    evaluation = None if history.evaluation is None else history.evaluation.seconds
+    return [phase for phase in history.phases if phase.column != evaluation]
 
 
 def table_of(histories: Sequence[History], declared: Sequence[DeclaredPhase], warmup: int) -> PhaseTable:

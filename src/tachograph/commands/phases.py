@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tachograph.analysis.evaluation import evaluation_of
-from tachograph.analysis.phases import arm_row, ceilings, table_of
+from tachograph.analysis.phases import arm_row, ceilings, checkpoints_among, plain_phases, table_of
 from tachograph.errors import TachographError
 from tachograph.evidence.history import History, read_history
 from tachograph.evidence.judging import judged
@@ -58,9 +58,10 @@ def run(arguments: argparse.Namespace) -> int:
         "phases": {"arms": {}, "checks": [], "reason": "the trainer file declares no phase"},
         "evaluation": {"arms": {}},
     }
-    if trainer.history.phases:
-        table = judged("the phases", lambda: table_of([history], trainer.history.phases, 0))
-        known = {} if table.result is None else {name: arm_row(table.result)}
+    declared_phases = plain_phases(trainer.history)
+    if declared_phases:
+        table = judged("the phases", lambda: table_of([history], declared_phases, 0))
+        known = {} if table.result is None else {name: arm_row(table.result, checkpoints_among([history], 0))}
         found["phases"] = {"arms": known, "checks": [], "reason": table.reason}
     found["ceilings"] = ceilings({"arms": {}, "rows": []}, found["phases"])
     declared = trainer.history.evaluation

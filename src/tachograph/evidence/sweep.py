@@ -92,8 +92,8 @@ def supply(
     arithmetic expressions"). So ``GROUP``, one group alone, gives states over its longest chain: 1 where a group is
     one chain, as in outcome sampling. ``ITERATION``, all groups of an iteration at once, gives states over the longest
     chain of all. ``SIDE_BY_SIDE``, the groups that are walked together, gives no more than both allow. ``MADE`` is
-    the mean of the calls that were made. Without ``chains`` only ``GROUP_UNBOUND`` is known of a group: all its states, an upper bound. Empty
-    without states or groups.
+    the mean of the calls that were made. Without ``chains`` only ``GROUP_UNBOUND`` is known of a group: all its
+    states, an upper bound. Empty without states or groups.
     """
     asked, walked = float(np.nansum(states)), float(np.nansum(groups))
     if not (asked > 0 and walked > 0):

@@ -153,12 +153,12 @@ class Supply(Model):
     groups: Text = Field(description="column: groups of an iteration")
     chains: Text | None = Field(
         default=None,
-        description="column: the longest chain of each group, summed over the groups of an iteration; a chain is states "
-        "of which each waits for the answer to the one before it",
+        description="column: the longest chain of each group, summed over the groups of an iteration; a chain is "
+        "states of which each waits for the answer to the one before it",
     )
-    longest_chain: Text | None = Field(default=None, description="column: the longest chain among those of an iteration")
+    longest_chain: Text | None = Field(default=None, description="column: the longest of the chains of an iteration")
     side_by_side: Text | None = Field(
-        default=None, description="column: groups that are walked at the same time, so that their states can share a call"
+        default=None, description="column: groups walked at the same time, so that their states can share a call"
     )
     mean_batch: Text | None = Field(default=None, description="column: states per call that were really made")
 

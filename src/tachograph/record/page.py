@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from tachograph.record import candidates, decision, evaluation, head, machine_page, phases, reliability, speed, trust
+from tachograph.record import (
+    candidates,
+    decision,
+    evaluation,
+    head,
+    machine_page,
+    phases,
+    projection,
+    reliability,
+    speed,
+    sweep,
+    trust,
+)
 from tachograph.record.document import MACHINE_SCHEMA
 from tachograph.record.markdown import text
 from tachograph.record.words import words
@@ -37,8 +49,8 @@ def _parts(record: Record) -> list[str]:
         "## Phases, and what could still be won",
         phases.phases(record),
         *titled("## Evaluation", evaluation.evaluation(record)),
-        *titled("## Batches of the network", evaluation.sweep(record)),
-        *titled("## A whole training", evaluation.projection(record)),
+        *titled("## Batches of the network", sweep.sweep(record)),
+        *titled("## A whole training", projection.projection(record)),
         "## Factors",
         speed.factors(record),
         "## Can they be relied on",

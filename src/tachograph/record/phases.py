@@ -66,17 +66,18 @@ def _check(one: dict[str, Any]) -> str:
     stage, arm = text(one["stage"]), text(one["arm"])
     measured = factor(one["measured"], one["measured_low"], one["measured_high"])
     sentence = (
-        f"Amdahl's law: {stage} takes {percent(one['share'])} of the reference's iteration. Its {one['stage_factor']:.2f}x "
-        f"in {arm}, with everything else as it was, would make the iteration {one['predicted']:.2f}x as fast; measured "
-        f"{measured}, {one['gap']:+.1%}"
+        f"Amdahl's law: {stage} takes {percent(one['share'])} of the reference's iteration. Its "
+        f"{one['stage_factor']:.2f}x in {arm}, with everything else as it was, would make the iteration "
+        f"{one['predicted']:.2f}x as fast; measured {measured}, {one['gap']:+.1%}"
     )
     if not one["flagged"]:
         return f"{sentence}: within 5 %, so that nothing outside of {stage} needs to have changed."
     most, rest = one["most"], ""
     if most is not None:
         rest = (
-            f" The largest difference there is in {text(most['phase'])}: {significant(most['reference_seconds'])} s per "
-            f"iteration in the reference, {significant(most['seconds'])} s in {arm}."
+            f" The largest difference beside it is in {text(most['phase'])}: "
+            f"{significant(most['reference_seconds'])} s per iteration in the reference, "
+            f"{significant(most['seconds'])} s in {arm}."
         )
     return f"{sentence}: **more than 5 % apart**, so {stage} alone does not explain it.{rest}"
 

@@ -92,8 +92,8 @@ def test_document_001_comes_out_of_its_history(run: list[str], capsys: pytest.Ca
         row = next(line for line in printed.splitlines() if line.startswith(f"| {phase} "))
         assert seconds in row
         assert share in row
-    assert "1 iteration(s) with an evaluation (iteration 75) took 40.30 s on average" in printed
-    assert "25 without one 17.85 s: an excess of 22.45 s" in printed
+    assert "1 evaluation (iteration 75). An iteration with one took 40.30 s on average" in printed
+    assert "one without 17.85 s (25 of them): an excess of 22.45 s" in printed
     assert "own timer says 18.29 s, 4.160 s less than the iteration shows" in printed
 
 
@@ -118,6 +118,21 @@ def test_evaluations_at_other_intervals(run: list[str], capsys: pytest.CaptureFi
         ["100", "5", "4.490", "3.658"],
     ]
     assert [row[3] for row in found[3:]] == ["7.316", "18.29", "36.58"]
+
+
+def test_excess_that_cannot_be_told_is_not_spread(run: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Where iterations vary by more than the evaluation takes, only the trainer's own timer is spread, and why."""
+    history = Path(run[2])
+    rows = [json.loads(line) for line in history.read_text().splitlines()[:-1]]
+    for row in rows:
+        row["iteration_seconds"] += (row["iteration"] % 5) * 15
+    history.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert main([*run, "--first", "70", "--evaluation-every", "25"]) == 0
+    printed = capsys.readouterr().out
+    assert "cannot be told from one without" in printed
+    assert "excess, s/iteration" not in printed
+    row = next(line for line in printed.splitlines() if line.startswith("| as run") and " 25 |" in line)
+    assert "0.7316" in row
 
 
 def test_window_without_iterations_is_an_error(run: list[str], capsys: pytest.CaptureFixture[str]) -> None:
