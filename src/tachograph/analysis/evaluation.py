@@ -15,7 +15,7 @@ from tachograph.analysis.sealed import SealedStudy
 from tachograph.evidence.breakdown import breakdown
 from tachograph.evidence.history import Floats, History
 from tachograph.evidence.judging import judged
-from tachograph.evidence.phases import evaluation_cost, projected_hours
+from tachograph.evidence.phases import PhaseError, evaluation_cost, projected_hours
 from tachograph.evidence.throughput import retained
 from tachograph.models.study import Projection
 from tachograph.models.trainer import Evaluation
@@ -51,9 +51,11 @@ def evaluation_of(
     evaluation iterations wrote one, which is in the excess. ``told``: the interval lies above 0. ``timer``: the
     trainer's own timer, which may tell less, with the least and the most of it. ``amortised``: seconds per iteration
     at the observed interval (``every``, by ``every_from``) and at the registered ones, in proportion to the number of
-    games; by the excess null unless it is told. Raises ValueError if no run of the arm holds an evaluation, or holds
+    games; by the excess null unless it is told. Raises PhaseError if no run of the arm holds an evaluation, or holds
     nothing else.
     """
+    if not histories:
+        raise PhaseError("no run of the arm counts")
     plain, held, timers = [], [], []
     checkpoints = 0
     for history in histories:
@@ -65,9 +67,9 @@ def evaluation_of(
         checkpoints += int(history.is_checkpoint[rows].sum())
     without, during, own = np.concatenate(plain), np.concatenate(held), np.concatenate(timers)
     if not len(during):
-        raise ValueError("no iteration after the warm-up holds an evaluation")
+        raise PhaseError("no iteration after the warm-up holds an evaluation and a duration that counts")
     if not len(without):
-        raise ValueError("every iteration holds an evaluation")
+        raise PhaseError("no iteration without an evaluation has work and a duration that counts")
     excess, timer = float(during.mean() - without.mean()), float(own.mean())
     half = _half_width(during, without)
     told = half is not None and excess > half

@@ -13,7 +13,7 @@ from tachograph.analysis.sealed import SealedStudy
 from tachograph.evidence import amdahl
 from tachograph.evidence.history import History
 from tachograph.evidence.judging import judged
-from tachograph.evidence.phases import Phase, PhaseTable, phase_table
+from tachograph.evidence.phases import Phase, PhaseError, PhaseTable, phase_table
 from tachograph.evidence.throughput import retained
 from tachograph.models.trainer import HistoryFile
 from tachograph.models.trainer import Phase as DeclaredPhase
@@ -57,10 +57,10 @@ def table_of(histories: Sequence[History], declared: Sequence[DeclaredPhase], wa
 
     Iterations that wrote a checkpoint take part, unlike in rates: it is one of the phases.
 
-    Raises ValueError if there is no history, ThroughputError if one is shorter than its warm-up.
+    Raises PhaseError if there is no history, ThroughputError if one is shorter than its warm-up.
     """
     if not histories:
-        raise ValueError("no run of the arm counts")
+        raise PhaseError("no run of the arm counts")
     totals: list[Any] = []
     timers: dict[str, list[Any]] = {phase.name: [] for phase in declared}
     for history in histories:

@@ -10,10 +10,13 @@ from tachograph.record.markdown import factor, percent, significant, table, text
 Record = dict[str, Any]
 
 
-def phases(record: Record) -> str:
-    """Mean seconds and share of every phase, arm beside arm; the check by Amdahl's law; the ceilings."""
+def phases(record: Record, over: str = "the iterations after warm-up of all runs") -> str:
+    """Mean seconds and share of every phase, arm beside arm; the check by Amdahl's law; the ceilings.
+
+    ``over``: what the means are over.
+    """
     section = record["phases"]
-    parts = [_table(record)] if section["arms"] else [f"There is no phase table: {text(section['reason'])}."]
+    parts = [_table(record, over)] if section["arms"] else [f"There is no phase table: {text(section['reason'])}."]
     parts += [
         f"**{text(arm)}**: {text(warning)}." for arm, one in section["arms"].items() for warning in one["warnings"]
     ]
@@ -22,7 +25,7 @@ def phases(record: Record) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _table(record: Record) -> str:
+def _table(record: Record, over: str) -> str:
     arms = {name: record["phases"]["arms"][name] for name in record["registration"]["arm_order"]}
     first = next(iter(arms.values()))
     headers = ["phase"]
@@ -42,15 +45,15 @@ def _table(record: Record) -> str:
         together += [significant(one["covered"] * one["seconds"]), percent(one["covered"])]
         total += [f"**{significant(one['seconds'])}**", ""]
     found = table(headers, [*rows, together, total], right=range(1, len(headers)))
-    return f"{_window(record, arms)}\n\n{found}"
+    return f"{_window(record, arms, over)}\n\n{found}"
 
 
-def _window(record: Record, arms: dict[str, dict[str, Any]]) -> str:
+def _window(record: Record, arms: dict[str, dict[str, Any]], over: str) -> str:
     """Which iterations the means are over, and why another table may be over fewer."""
     evaluated = bool(record["evaluation"]["arms"])
     counted = ", ".join(f"{one['iterations']} ({text(arm)})" for arm, one in arms.items())
     plain = " that hold no evaluation" if evaluated else ""
-    sentence = f"Means over the iterations after warm-up of all runs{plain}: {counted}."
+    sentence = f"Means over {over}{plain}: {counted}."
     saved = ", ".join(f"{one['checkpoints']} ({text(arm)})" for arm, one in arms.items() if one["checkpoints"])
     if saved:
         others = "rates and the cost of evaluations" if evaluated else "rates"

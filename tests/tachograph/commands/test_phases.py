@@ -152,6 +152,10 @@ def test_missing_history_is_an_error(run: list[str], capsys: pytest.CaptureFixtu
     [
         (["--evaluation-games", "10"], "found no --evaluation-every"),
         (["--evaluation-every", "0"], "expected whole numbers"),
+        (["--evaluation-every", "9" * 30], "expected whole numbers"),
+        (["--first", "-1"], "--first: found '-1', expected the number of an iteration"),
+        (["--last", "x"], "--last: found 'x', expected the number of an iteration"),
+        (["--first", "80", "--last", "70"], "--first: found 80, expected at most --last 70"),
     ],
 )
 def test_options_that_mean_nothing_are_refused(
@@ -171,7 +175,20 @@ def test_options_that_mean_nothing_are_refused(
 def test_history_of_nothing_but_evaluations_has_no_table(run: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """Every iteration of the window holds an evaluation: told, and no division by nothing."""
     assert main([*run, "--first", "75", "--last", "75"]) == 0
-    assert "There is no phase table" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "There is no phase table: the phases could not be judged: no iteration without an evaluation" in printed
+    assert "Error" not in printed
+
+
+def test_what_is_odd_about_the_file_is_told(run: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """The torn last line of a run that goes on, and durations that are no numbers, stand above the tables."""
+    history = Path(run[2])
+    history.write_text(history.read_text().replace('"iteration_seconds": 17.85', '"iteration_seconds": "long"'))
+    assert main(run) == 0
+    printed = capsys.readouterr().out
+    assert "'iteration_seconds' is 'long' in line" in printed
+    assert " more\n" in printed
+    assert "Error" not in printed
 
 
 def test_reader_that_leaves_early_is_no_traceback(run: list[str]) -> None:

@@ -12,7 +12,7 @@ from scipy.stats import t, ttest_ind
 from tachograph.analysis.evaluation import evaluation_of
 from tachograph.evidence.interval import paired_log_t
 from tachograph.evidence.overlap import find_overlap
-from tachograph.evidence.phases import Phase, PhaseTable, evaluation_cost, phase_table, projected_hours
+from tachograph.evidence.phases import Phase, PhaseError, PhaseTable, evaluation_cost, phase_table, projected_hours
 from tachograph.models.study import Projection
 from tachograph.models.trainer import Evaluation
 
@@ -173,7 +173,7 @@ def test_timers_that_cover_too_little() -> None:
 def test_only_evaluations_are_an_error() -> None:
     """Without an iteration free of evaluation, or with a clock that stands still, there is no table."""
     for total in (np.zeros(0), np.zeros(2)):
-        with pytest.raises(ValueError, match="no phase table"):
+        with pytest.raises(PhaseError, match="no iteration without an evaluation"):
             phase_table(total, {}, [])
 
 
