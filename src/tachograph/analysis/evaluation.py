@@ -173,11 +173,12 @@ def _breakdown(histories: Sequence[History], declared: Evaluation, warmup: int, 
 
 
 def projection(sealed: SealedStudy, phases: dict[str, Any], evaluations: dict[str, Any]) -> dict[str, Any]:
-    """Hours that the registered number of iterations would take in each arm, without and with its evaluations.
+    """Hours that the registered number of iterations would take in each arm, without and with evaluations.
 
-    ``seconds``: mean plain iteration of all runs; ``_low`` and ``_high``: were every iteration like the mean one of the
-    fastest and of the slowest run. ``evaluation_by``: whether evaluations count by their excess or by the trainer's own
-    timer, which stands in where the excess cannot be told.
+    One row per arm and ``every``: iterations from one evaluation to the next as registered, or else as observed; null:
+    none. ``seconds``: mean iteration of all runs, its share of the evaluation included; ``_low`` and ``_high``: were
+    every iteration like the mean one of the fastest and of the slowest run. ``evaluation_by``: whether evaluations
+    count by their excess or by the trainer's own timer, which stands in where the excess cannot be told.
     """
     registered = sealed.study.projection
     if registered is None:
@@ -185,18 +186,19 @@ def projection(sealed: SealedStudy, phases: dict[str, Any], evaluations: dict[st
     rows = []
     for arm, table in phases["arms"].items():
         found = evaluations["arms"].get(arm, {})
-        by = "excess" if found.get("told") else "timer"
-        spread = found.get("amortised" if by == "excess" else "amortised_timer")
+        held = "excess" in found
+        by = None if not held else "excess" if found["told"] else "timer"
+        known: list[int | None] = [None]
+        if held:
+            known += registered.evaluation_every or [found["every"]]
         means = _run_means(sealed, arm)
-        row: Row = {"arm": arm, "runs": len(means), "seconds": table["seconds"], "checkpoints": table["checkpoints"]}
-        row["seconds_low"], row["seconds_high"] = min(means), max(means)
-        for key in ("", "_low", "_high"):
-            plain = row[f"seconds{key}"]
-            row[f"hours{key}"] = projected_hours(plain, registered.iterations)
-            row[f"hours_with_evaluations{key}"] = (
-                None if spread is None else projected_hours(plain + spread, registered.iterations)
-            )
-        rows.append({**row, "evaluation_by": None if spread is None else by, "evaluation_every": found.get("every")})
+        for every in known:
+            more = 0.0 if every is None or by is None else evaluation_cost(found[by], every)
+            row: Row = {"arm": arm, "runs": len(means), "every": every, "evaluation_by": every and by}
+            for key, plain in (("", table["seconds"]), ("_low", min(means)), ("_high", max(means))):
+                row[f"seconds{key}"] = plain + more
+                row[f"hours{key}"] = projected_hours(plain + more, registered.iterations)
+            rows.append({**row, "checkpoints": table["checkpoints"]})
     return {"registered": True, "iterations": registered.iterations, "arms": rows}
 
 

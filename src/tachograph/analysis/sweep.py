@@ -54,7 +54,7 @@ def _supply(sealed: SealedStudy, arm: str, found: Sweep) -> Row | None:
     if not levels:
         return None
     reached = {name: asdict(reach(found, states)) for name, states in levels.items()}
-    return {"arm": arm, "group": declared.group, "levels": reached}
+    return {"arm": arm, "group": declared.group, "networks": declared.networks, "levels": reached}
 
 
 def _column(run: SealedRun, name: str) -> Any:

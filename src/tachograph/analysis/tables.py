@@ -119,7 +119,7 @@ def _sweep(analysis: Analysis) -> Rows:
 
 
 def _supply(analysis: Analysis) -> Rows:
-    columns = ["arm", "supply", "states", "batch_size", "speed_up", "of_best"]
+    columns = ["arm", "supply", "states", "batch_size", "speed_up", "of_best", "next_batch_size", "next_speed_up"]
     rows = [
         [one["arm"], kind, *(level[column] for column in columns[2:])]
         for one in analysis["sweep"]["supply"]
@@ -154,9 +154,8 @@ def _subjects(analysis: Analysis) -> Rows:
 
 
 def _projection(analysis: Analysis) -> Rows:
-    quantities = ("seconds", "hours", "hours_with_evaluations")
-    ranged = [f"{name}{end}" for name in quantities for end in ("", "_low", "_high")]
-    columns = ["arm", "runs", *ranged, "evaluation_by"]
+    ranged = [f"{name}{end}" for name in ("seconds", "hours") for end in ("", "_low", "_high")]
+    columns = ["arm", "every", "runs", *ranged, "evaluation_by"]
     return columns, [[row[column] for column in columns] for row in analysis["projection"]["arms"]]
 
 

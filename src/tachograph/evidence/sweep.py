@@ -40,12 +40,18 @@ class Sweep:
 @dataclass(frozen=True)
 class Reach:
     """What a supply of ``states`` per call reaches: the best ``speed_up`` of a row with no larger batch, and its
-    share of the best of the whole sweep. None of both where the supply is below the smallest batch."""
+    share of the best of the whole sweep. None of both where the supply is below the smallest batch.
+
+    ``next_batch_size`` and ``next_speed_up``: the smallest row that the supply does not fill. What a batch between two
+    rows gains was not measured. None of both where the supply fills the largest row, or exactly a row.
+    """
 
     states: float
     batch_size: int | None
     speed_up: float | None
     of_best: float | None
+    next_batch_size: int | None = None
+    next_speed_up: float | None = None
 
 
 def sweep(batch_sizes: Sequence[int], seconds_per_call: Sequence[float]) -> Sweep:
@@ -74,7 +80,11 @@ def reach(found: Sweep, states: float) -> Reach:
     if not within:
         return Reach(states, None, None, None)
     best = max(within, key=lambda row: row.speed_up)
-    return Reach(states, best.batch_size, best.speed_up, best.speed_up / max(row.speed_up for row in found.rows))
+    above = [row for row in found.rows if row.batch_size > states and states != within[-1].batch_size]
+    share = best.speed_up / max(row.speed_up for row in found.rows)
+    if not above:
+        return Reach(states, best.batch_size, best.speed_up, share)
+    return Reach(states, best.batch_size, best.speed_up, share, above[0].batch_size, above[0].speed_up)
 
 
 def supply(

@@ -160,6 +160,9 @@ class Supply(Model):
     side_by_side: Text | None = Field(
         default=None, description="column: groups walked at the same time, so that their states can share a call"
     )
+    networks: Annotated[int, Field(ge=1)] = Field(
+        default=1, description="networks between which the states divide, as a call asks one of them"
+    )
     mean_batch: Text | None = Field(default=None, description="column: states per call that were really made")
 
     def columns(self) -> list[str]:

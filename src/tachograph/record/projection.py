@@ -15,39 +15,39 @@ def projection(record: Record) -> str:
     if not section["arms"]:
         return ""
     order = record["registration"]["arm_order"]
-    arms = sorted(section["arms"], key=lambda row: order.index(row["arm"]))
-    compared = "hours" if any(row["hours_with_evaluations"] is None for row in arms) else "hours_with_evaluations"
-    first, rows = arms[0], []
+    arms = sorted(section["arms"], key=lambda row: order.index(row["arm"]))  # stable: intervals keep their order
+    first = {row["every"]: row for row in arms if row["arm"] == arms[0]["arm"]}
+    rows = []
     for row in arms:
-        more = "–"
-        if row is not first:
-            more = f"{(row[compared] - first[compared]) * 60:+.1f} min ({row[compared] / first[compared] - 1:+.1%})"
-        cells = [text(row["arm"]), _ranged(row, "seconds"), _ranged(row, "hours")]
-        rows.append([*cells, _ranged(row, "hours_with_evaluations"), more])
-    included = "evaluations included" if compared == "hours_with_evaluations" else "without evaluations"
-    headers = ["arm", "s/iteration", "hours without evaluations", "hours with them",
-               f"against {text(first['arm'])}, {included}"]  # fmt: skip
-    counted = ", ".join(f"{row['runs']} ({text(row['arm'])})" for row in arms)
+        base, more = first.get(row["every"]), "–"
+        if base is not None and base is not row:
+            more = f"{(row['hours'] - base['hours']) * 60:+.1f} min ({row['hours'] / base['hours'] - 1:+.1%})"
+        every = "none" if row["every"] is None else f"every {row['every']}"
+        rows.append([text(row["arm"]), every, _ranged(row, "seconds"), _ranged(row, "hours"), more])
+    headers = ["arm", "evaluations", "s/iteration", "hours", f"against {text(arms[0]['arm'])} with as many evaluations"]
+    return " ".join(_rests_on(record, arms)) + "\n\n" + table(headers, rows, right=(2, 3, 4))
+
+
+def _rests_on(record: Record, arms: list[dict[str, Any]]) -> list[str]:
+    """The sentences above the table: what was measured, what is assumed."""
+    plain = [row for row in arms if row["every"] is None]
+    counted = ", ".join(f"{row['runs']} ({text(row['arm'])})" for row in plain)
     sentences = [
-        f"Projected to {section['iterations']:,} iterations from the mean iteration of {counted} runs after their "
-        f"warm-up, {record['registration']['design']['iterations']} iterations each: arithmetic, not a measurement. In "
-        "brackets, were every iteration like the mean one of the fastest and of the slowest run. That later iterations "
-        "take as long as these is assumed."
+        f"Projected to {record['projection']['iterations']:,} iterations from the mean iteration of {counted} runs of "
+        f"{record['registration']['design']['iterations']} iterations, after their warm-up: arithmetic, not a "
+        "measurement. In brackets, were every iteration like the mean one of the fastest and of the slowest run. That "
+        "later iterations take as long as these is assumed."
     ]
-    sentences += [_evaluated(row) for row in arms if row["evaluation_by"] is not None]
+    for by, words in (("excess", "their excess"), ("timer", "the trainer's own timer")):
+        names = dict.fromkeys(text(row["arm"]) for row in arms if row["evaluation_by"] == by)
+        if names:
+            sentences.append(f"Evaluations of {', '.join(names)} count by {words}.")
     if any(row["checkpoints"] for row in arms):
         sentences.append("Checkpoints are taken to be as frequent as in these runs.")
-    return " ".join(sentences) + "\n\n" + table(headers, rows, right=range(1, len(headers)))
-
-
-def _evaluated(row: dict[str, Any]) -> str:
-    by = "their excess" if row["evaluation_by"] == "excess" else "the trainer's own timer"
-    return f"Evaluations of {text(row['arm'])}: one in {row['evaluation_every']} iterations, by {by}."
+    return sentences
 
 
 def _ranged(row: dict[str, Any], key: str) -> str:
-    if row[key] is None:
-        return "–"
     if row["runs"] < 2:
         return significant(row[key], 4)
     return f"{significant(row[key], 4)} [{significant(row[f'{key}_low'])}, {significant(row[f'{key}_high'])}]"

@@ -62,27 +62,34 @@ def _supply(record: Record) -> list[str]:
         for arm in arms
         for kind, level in sorted(found[arm]["levels"].items(), key=lambda item: list(meaning).index(item[0]))
     ]
-    headers = ["arm", "states that can share a call", "states per call", "speed-up of a state", "of the best"]
+    headers = ["arm", "states that can share a call", "states per call", "speed-up of a state", "of the best, at least"]
     return [
-        f"How much of this the {group} can use. The speed-up is that of the largest batch size of the sweep that the "
-        "states fill; nothing is read between two sizes:",
+        f"How much of this the {group} can use. Beside the states stand the best batch size of the sweep that they "
+        "fill and the next one, that they do not fill; what lies between was not measured:",
         table(headers, rows, right=(2, 3, 4)),
-        *(sentence for arm in arms if (sentence := _left(arm, found[arm]["levels"]))),
+        *(sentence for arm in arms if (sentence := _left(found[arm]))),
     ]
 
 
-def _left(arm: str, levels: dict[str, Any]) -> str:
+def _left(one: dict[str, Any]) -> str:
     """What was made against the most that the iterations held."""
-    made, most = levels.get(MADE), levels.get(ITERATION)
+    made, most = one["levels"].get(MADE), one["levels"].get(ITERATION)
     if made is None or most is None:
         return ""
-    return (
-        f"The calls of {text(arm)} held {number(made['states'], 1)} of at most {number(most['states'], 1)} states that "
-        "could have shared one."
+    sentence = (
+        f"The calls of {text(one['arm'])} held {number(made['states'], 1)} of at most {number(most['states'], 1)} "
+        "states that could have been asked about at once"
     )
+    if one["networks"] > 1:
+        even = number(most["states"] / one["networks"], 1)
+        sentence += f"; a call asks one of {one['networks']} networks, and evenly divided between them that is {even}"
+    return sentence + "."
 
 
 def _reached(level: dict[str, Any]) -> list[str]:
     if level["speed_up"] is None:
         return ["not measured", ""]
-    return [f"{level['speed_up']:.2f}x at {level['batch_size']}", percent(level["of_best"])]
+    reached = f"{level['speed_up']:.2f}x at {level['batch_size']}"
+    if level["next_speed_up"] is not None:
+        reached += f"; {level['next_speed_up']:.2f}x at {level['next_batch_size']}"
+    return [reached, percent(level["of_best"])]

@@ -82,6 +82,15 @@ def test_sweep_on_a_cpu_is_not_monotone() -> None:
     assert reach(found, 5000).batch_size == 256
 
 
+def test_supply_between_two_sizes_names_both() -> None:
+    """63.9 and 65.5 states are nearly the same: the sizes below and above are told, nothing is read between them."""
+    below, above, exact = (reach(document_001(), states) for states in (63.9, 65.5, 64.0))
+    assert (below.batch_size, below.next_batch_size) == (16, 64)
+    assert (above.batch_size, above.next_batch_size) == (64, 256)
+    assert below.next_speed_up == above.speed_up == exact.speed_up
+    assert (exact.next_batch_size, reach(document_001(), 5000).next_batch_size) == (None, None)
+
+
 def test_supply_below_the_smallest_batch_reaches_nothing() -> None:
     """Half a state per call was never measured, so nothing is said about it."""
     assert reach(document_001(), 0.5).speed_up is None
