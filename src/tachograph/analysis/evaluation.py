@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from scipy.stats import t
 
 from tachograph.analysis.rates import ITERATION
 from tachograph.analysis.sealed import SealedStudy
 from tachograph.evidence.breakdown import breakdown
-from tachograph.evidence.history import Floats, History
+from tachograph.evidence.excess import RunPair, excess_of
+from tachograph.evidence.history import History
 from tachograph.evidence.judging import judged
 from tachograph.evidence.phases import PhaseError, evaluation_cost, projected_hours
 from tachograph.evidence.throughput import retained
@@ -45,48 +44,44 @@ def evaluation(sealed: SealedStudy) -> dict[str, Any]:
 def evaluation_of(
     histories: Sequence[History], declared: Evaluation, warmup: int, projection: Projection | None
 ) -> Row:
-    """Evaluation iterations of one arm's runs against its plain ones, both after ``warmup``.
+    """Evaluation iterations of one arm's runs, each against the plain ones of its own run, both after ``warmup``.
 
-    ``excess``: mean evaluation iteration minus mean plain one, seconds, with its 95 % interval; ``checkpoints`` of the
-    evaluation iterations wrote one, which is in the excess. ``told``: the interval lies above 0. ``timer``: the
-    trainer's own timer, which may tell less, with the least and the most of it. ``amortised``: seconds per iteration
-    at the observed interval (``every``, by ``every_from``) and at the registered ones, in proportion to the number of
-    games; by the excess null unless it is told. Raises PhaseError if no run of the arm holds an evaluation, or holds
-    nothing else.
+    ``excess``: mean of evaluation iterations minus the plain mean of their run, seconds, with its 95 % interval;
+    ``checkpoints`` of the evaluation iterations wrote one, which is in the excess. ``told``: the interval lies above 0.
+    ``timer``: the trainer's own timer, which may tell less, with the least and the most of it. ``amortised``: seconds
+    per iteration at the observed interval (``every``, by ``every_from``) and at the registered ones, in proportion to
+    the number of games; by the excess null unless it is told. Raises PhaseError if no run of the arm holds an
+    evaluation, or none holds both.
     """
     if not histories:
         raise PhaseError("no run of the arm counts")
-    plain, held, timers = [], [], []
-    checkpoints = 0
-    for history in histories:
-        durations = history.durations[ITERATION]
-        plain.append(durations[retained(history, ITERATION, warmup).rows])
-        rows = _evaluation_rows(history, warmup)
-        held.append(durations[rows])
-        timers.append(history.columns[declared.seconds][rows])
-        checkpoints += int(history.is_checkpoint[rows].sum())
-    without, during, own = np.concatenate(plain), np.concatenate(held), np.concatenate(timers)
-    if not len(during):
+    if not any(len(_evaluation_rows(history, warmup)) for history in histories):
         raise PhaseError("no iteration after the warm-up holds an evaluation and a duration that counts")
-    if not len(without):
+    compared = [one for one in histories if len(retained(one, ITERATION, warmup).rows)]
+    held_at = [_evaluation_rows(history, warmup) for history in compared]
+    if not any(len(rows) for rows in held_at):
         raise PhaseError("no iteration without an evaluation has work and a duration that counts")
-    excess, timer = float(during.mean() - without.mean()), float(own.mean())
-    half = _half_width(during, without)
-    told = half is not None and excess > half
+    pairs = [
+        RunPair(one.durations[ITERATION][rows], one.durations[ITERATION][retained(one, ITERATION, warmup).rows])
+        for one, rows in zip(compared, held_at, strict=True)
+    ]
+    own = np.concatenate([one.columns[declared.seconds][rows] for one, rows in zip(compared, held_at, strict=True)])
+    found = excess_of(pairs)
+    timer = float(own.mean())
+    told = found.half_width is not None and found.excess > found.half_width
     every, every_from = _interval(histories)
-    shown = excess if told else None
+    shown = found.excess if told else None
     return {
-        "evaluations": len(during),
-        "iterations": [
-            int(one) for history in histories for one in history.iteration[_evaluation_rows(history, warmup)]
-        ],
-        "checkpoints": checkpoints,
-        "plain_iterations": len(without),
-        "seconds": float(during.mean()),
-        "plain_seconds": float(without.mean()),
-        "excess": excess,
-        "excess_low": None if half is None else excess - half,
-        "excess_high": None if half is None else excess + half,
+        "runs": sum(len(pair.held) > 0 for pair in pairs),
+        "evaluations": len(own),
+        "iterations": [int(i) for one, rows in zip(compared, held_at, strict=True) for i in one.iteration[rows]],
+        "checkpoints": sum(int(one.is_checkpoint[rows].sum()) for one, rows in zip(compared, held_at, strict=True)),
+        "plain_iterations": sum(len(pair.plain) for pair in pairs if len(pair.held)),
+        "seconds": found.held,
+        "plain_seconds": found.plain,
+        "excess": found.excess,
+        "excess_low": None if found.half_width is None else found.excess - found.half_width,
+        "excess_high": None if found.half_width is None else found.excess + found.half_width,
         "told": told,
         "timer": timer,
         "timer_low": float(own.min()),
@@ -98,23 +93,6 @@ def evaluation_of(
         "projected": _projected(shown, timer, projection),
         "breakdown": _breakdown(histories, declared, warmup, timer),
     }
-
-
-def _half_width(during: Floats, without: Floats, confidence: float = 0.95) -> float | None:
-    """Of the difference of the means, iterations taken as independent (Welch's t).
-
-    A single evaluation is taken to vary like the plain iterations. None from one plain iteration.
-    """
-    if len(without) < 2:
-        return None
-    n, m = len(during), len(without)
-    plain = float(without.var(ddof=1)) / m
-    held = float(during.var(ddof=1)) / n if n > 1 else plain * m
-    error = math.sqrt(held + plain)
-    if error == 0:
-        return 0.0
-    freedom = m - 1 if n == 1 else (held + plain) ** 2 / (held**2 / (n - 1) + plain**2 / (m - 1))
-    return error * float(t.ppf((1 + confidence) / 2, freedom))
 
 
 def _interval(histories: Sequence[History]) -> tuple[int, str]:

@@ -24,13 +24,14 @@ def evaluation(record: Record) -> str:
 
 
 def _cost(arm: str, one: dict[str, Any]) -> str:
+    own = ", each run against its own" if one["runs"] > 1 else ""
     several = "evaluation" if one["evaluations"] == 1 else "evaluations"
     sentence = (
         f"**{text(arm)}**: {one['evaluations']} {several} ({_where(one['iterations'])}). An iteration with one took "
         f"{significant(one['seconds'], 4)} s on average, one without {significant(one['plain_seconds'], 4)} s "
-        f"({one['plain_iterations']} of them): an excess of {significant(one['excess'], 4)} s"
+        f"({one['plain_iterations']} of them{own}): an excess of {significant(one['excess'], 4)} s"
     )
-    if one["excess_low"] is not None and one["excess_low"] < one["excess_high"]:
+    if one["excess_low"] is not None and _spreads(one):
         sentence += f" (95% interval {significant(one['excess_low'])} to {significant(one['excess_high'])} s)"
     if one["checkpoints"]:
         sentence += f", with what {one['checkpoints']} of the former wrote as a checkpoint"
@@ -44,10 +45,15 @@ def _cost(arm: str, one: dict[str, Any]) -> str:
         )
     more = one["excess"] - one["timer"]
     if one["excess_low"] <= one["timer"] <= one["excess_high"]:
-        timer += ", which lies in that interval" if one["excess_low"] < one["excess_high"] else ""
+        timer += ", which lies in that interval" if _spreads(one) else ""
     else:
         timer += f", {significant(abs(more), 4)} s {'less' if more > 0 else 'more'} than the iteration shows"
     return f"{sentence}. {timer}."
+
+
+def _spreads(one: dict[str, Any]) -> bool:
+    """Whether the interval is more than the last digits: a coarse clock is no certainty."""
+    return bool(one["excess_high"] - one["excess_low"] > 1e-9 * one["seconds"])
 
 
 def _where(iterations: list[int]) -> str:
