@@ -156,23 +156,24 @@ def projection(sealed: SealedStudy, phases: dict[str, Any], evaluations: dict[st
     One row per arm and ``every``: iterations from one evaluation to the next as registered, or else as observed; null:
     none. ``seconds``: mean iteration of all runs, its share of the evaluation included; ``_low`` and ``_high``: were
     every iteration like the mean one of the fastest and of the slowest run. ``evaluation_by``: whether evaluations
-    count by their excess or by the trainer's own timer, which stands in where the excess cannot be told.
+    count by their excess or by the trainer's own timer, which stands in for all arms where that of one cannot be told.
     """
     registered = sealed.study.projection
     if registered is None:
         return {"registered": False, "arms": []}
+    with_some = [one for one in evaluations["arms"].values() if "excess" in one]
+    by = "excess" if all(one["told"] for one in with_some) else "timer"
     rows = []
     for arm, table in phases["arms"].items():
         found = evaluations["arms"].get(arm, {})
         held = "excess" in found
-        by = None if not held else "excess" if found["told"] else "timer"
         known: list[int | None] = [None]
         if held:
             known += registered.evaluation_every or [found["every"]]
         means = _run_means(sealed, arm)
         for every in known:
-            more = 0.0 if every is None or by is None else evaluation_cost(found[by], every)
-            row: Row = {"arm": arm, "runs": len(means), "every": every, "evaluation_by": every and by}
+            more = 0.0 if every is None else evaluation_cost(found[by], every)
+            row: Row = {"arm": arm, "runs": len(means), "every": every, "evaluation_by": by if every else None}
             for key, plain in (("", table["seconds"]), ("_low", min(means)), ("_high", max(means))):
                 row[f"seconds{key}"] = plain + more
                 row[f"hours{key}"] = projected_hours(plain + more, registered.iterations)

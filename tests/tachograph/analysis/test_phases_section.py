@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tachograph.analysis.evaluation import projection
 from tachograph.analysis.phases import ceilings, checkpoints_among, phases
 from tachograph.analysis.sealed import SealedStudy, read_sealed
 from tachograph.analysis.study import sections
+from tachograph.models.study import Projection
 from tachograph.models.trainer import Phase
 from tachograph.record.phases import phases as page
 from tachograph.record.phases import phases as phases_page
@@ -179,3 +181,22 @@ def test_page_names_the_parts_on_which_no_work_pays() -> None:
     text = phases_page(record)
     assert "In fast no work pays on copies: without any one of them the step would be less than 5% faster." in text
     assert "In reference work could pay on each of them." in text
+
+
+def test_projection_counts_evaluations_alike_in_all_arms(sealed: SealedStudy) -> None:
+    """Where the excess of one arm cannot be told, the timer counts in every arm; hours are seconds x iterations."""
+    study = sealed.study.model_copy(update={"projection": Projection(iterations=3600, evaluation_every=[10])})
+    tables = {arm: {"seconds": 2.0, "checkpoints": 0} for arm in sealed.study.arms}
+    costs = {
+        "reference": {"excess": 5.0, "told": True, "timer": 4.0, "every": 7},
+        "fast": {"excess": 1.0, "told": False, "timer": 3.0, "every": 7},
+    }
+    rows = projection(replace(sealed, study=study), {"arms": tables}, {"arms": costs})["arms"]
+    found = {(row["arm"], row["every"]): row for row in rows}
+    assert set(found) == {(arm, every) for arm in costs for every in (None, 10)}
+    assert found["reference", None]["hours"] == pytest.approx(2.0)
+    assert (found["reference", 10]["hours"], found["fast", 10]["hours"]) == pytest.approx((2.4, 2.3))
+    assert {found[arm, 10]["evaluation_by"] for arm in costs} == {"timer"}
+    costs["fast"]["told"] = True
+    rows = projection(replace(sealed, study=study), {"arms": tables}, {"arms": costs})["arms"]
+    assert {row["arm"]: row["hours"] for row in rows if row["every"]} == pytest.approx({"reference": 2.5, "fast": 2.1})
