@@ -79,6 +79,7 @@ def judge_lines(sealed: SealedStudy, lines: Curves, rng: np.random.Generator) ->
     windows = default_windows(lines.iteration)
     equivalence = judged("test E", lambda: equivalence_test(lines, margins, windows, alpha))
     judgement = curve_verdict(identical(lines), difference, equivalence, alpha)
+    evaluated = lines.evaluated()
     return {
         "verdict": str(judgement.verdict),
         "sentence": judgement.sentence,
@@ -88,6 +89,7 @@ def judge_lines(sealed: SealedStudy, lines: Curves, rng: np.random.Generator) ->
         "seed_correlation": seed_correlation(lines),
         "difference": _difference(difference),
         "equivalence": _equivalence(equivalence),
+        **({"evaluated": evaluated} if evaluated else {}),
     }
 
 
