@@ -26,13 +26,11 @@ CPU = torch.device("cpu")
 
 def trained(config: Config, iterations: int) -> Trainer:
     """A trainer after some iterations without evaluation."""
-    trainer = Trainer(config, 5)
-    crew = Crew(config)
+    trainer, walkers = Trainer(config, 5), Crew(config)
     for _ in range(iterations):
         trainer.iteration += 1
-        trainer.add_to_memories(
-            crew.traverse([weights_of(one.network) for one in trainer.advantage], 5, trainer.iteration)
-        )
+        weights = [weights_of(learner.network) for learner in trainer.advantage]
+        trainer.add_to_memories(walkers.traverse(weights, 5, trainer.iteration))
         trainer.fit_advantages()
         trainer.fit_strategy()
     return trainer
@@ -68,11 +66,11 @@ def step_length(clip: float) -> float:
     before = torch.nn.utils.parameters_to_vector(network.parameters()).detach().clone()
     descent = torch.optim.SGD(network.parameters(), lr=1.0)
     fit(network, descent, filled_memory(), advantage_loss, Fit(1, 32, clip, False), (1,), CPU, lambda: None)
-    return float((torch.nn.utils.parameters_to_vector(network.parameters()) - before).norm())
+    return float((torch.nn.utils.parameters_to_vector(network.parameters()).detach() - before).norm())
 
 
 def test_gradients_are_clipped_to_the_given_norm():
-    """optimization.gradient_clip: a longer gradient is shortened to it, a shorter one stays; training sees the option."""
+    """optimization.gradient_clip: longer gradients are shortened to it, shorter ones stay; training has it."""
     whole = step_length(1e9)
     assert whole > 1
     for clip in (0.25, 0.5):
