@@ -21,6 +21,7 @@ class Needs(NamedTuple):
     words: str
 
 
+BONUS = Needs(lambda config: config.game.bonus > 0, "game.bonus of 1 or more")
 OUTCOME = Needs(lambda config: config.traversal.sampling == "outcome", "traversal.sampling outcome")
 BATCHED = Needs(lambda config: config.traversal.inference == "batched", "traversal.inference batched")
 TRAVERSAL_WORKERS = Needs(lambda config: config.traversal.num_workers > 0, "traversal.num_workers of 1 or more")
@@ -31,6 +32,7 @@ ANY_EVALUATION = Needs(
 )
 
 NEEDS = {
+    "game.bonus_cards": BONUS,
     "traversal.epsilon": OUTCOME,
     "traversal.baseline": OUTCOME,
     "traversal.width": BATCHED,

@@ -93,6 +93,7 @@ def test_wrong_files_are_refused(text, words, tmp_path):
 
 
 IDLE = [  # an option, a value that is not its default, a section's options with which that does nothing, what it needs
+    ("game.bonus_cards", 3, {"bonus": 0}, "game.bonus of 1 or more"),
     ("traversal.epsilon", 0.3, {"sampling": "external"}, "traversal.sampling outcome"),
     ("traversal.baseline", "none", {"sampling": "external"}, "traversal.sampling outcome"),
     ("traversal.width", 32, {"inference": "single"}, "traversal.inference batched"),
@@ -103,7 +104,14 @@ IDLE = [  # an option, a value that is not its default, a section's options with
     ("evaluation.num_workers", 2, {"eval_every": 0}, "evaluation.eval_every or evaluation.light_every of 1 or more"),
     ("evaluation.diagnostics", False, {"eval_every": 0}, "evaluation.eval_every or evaluation.light_every of 1 or"),
 ]
-HELPFUL = {"num_workers": 1, "light_every": 5, "eval_every": 5, "sampling": "outcome", "inference": "batched"}
+HELPFUL = {
+    "bonus": 5,
+    "num_workers": 1,
+    "light_every": 5,
+    "eval_every": 5,
+    "sampling": "outcome",
+    "inference": "batched",
+}
 
 
 def override(key: str, value: object) -> str:
