@@ -7,18 +7,18 @@ between identical arms, powers of the curve tests, how often a stationary study 
 whole studies decide. The exit code is 1 if a promise at the foot of a table is not kept, that is, if a
 binomial test contradicts it at p < 0.001.
 
-How the simulated runs are made. Iteration i of a run takes exp(block + run + noise_i) / speed seconds: 5 % SD
-between blocks (shared by the arms of a block), 1.5 % between runs, 2 % between iterations with an
-autoregressive correlation of 0.6. Curves have SD 1 between seeds and a correlation of 0.9 from one iteration
-to the next; a shift moves the whole curve of the fast arm.
+How the simulated runs are made stands in ``simulation/noise.py``; a shift moves the whole curve of the fast arm. Whole
+studies go through the code that writes the reliability section of a record (``simulation/studies.py``), so that every
+reservation which could cap their verdict is counted: steadiness, drift, A/A placebo, clocks.
 
 How the warm-up thresholds were set. The thresholds one would write down at first (a change of 2 % between the
 halves, a trend with p < 0.05, an MSER point beyond the warm-up) call at least one of the eight runs of most
 stationary studies unsteady, as each run is tested on its own, three times, and as if its noise were
 independent. Here each statistic keeps its meaning and is compared with its own distribution under stationary
-noise of correlation 0.6; the runs of a study and the mean series of its arms share one error rate of 5 %,
-half of it for trends and half for late warm-ups; changes below 2 % are never called. Nothing was fitted to
-the table below: it only shows what follows.
+noise of correlation 0.6; the runs of a study and the mean series of its arms share one error rate of 2.5 %,
+half of it for trends and half for late warm-ups; changes below 2 % are never called. The other 2.5 % belong to
+the drift over the session, divided among the arms. Nothing was fitted to the tables below: they only show what
+follows.
 """
 
 from __future__ import annotations
@@ -31,10 +31,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import binomtest
+from simulation.noise import ITERATION_CORRELATION, Floats, simulate_curves, simulate_seconds
+from simulation.studies import Row, caps, simulate_study
 from tabulate import tabulate
 
+from tachograph.analysis.conditions import no_headline, reservations
+from tachograph.analysis.factors import headline_factor
 from tachograph.evidence.curves import Curves, Window, default_windows
 from tachograph.evidence.decision import curve_verdict, decide, speed_verdict
 from tachograph.evidence.difference import difference_test
@@ -43,52 +46,10 @@ from tachograph.evidence.interval import paired_log_t
 from tachograph.evidence.judging import Judged, judged
 from tachograph.evidence.randomness import generator
 from tachograph.evidence.verdicts import CurveVerdict, ParityVerdict, SpeedVerdict
-from tachograph.evidence.warmup import Outcome, assess_study
+from tachograph.evidence.warmup import Outcome
 
-Floats = NDArray[np.float64]
-
-BLOCK_SD, RUN_SD, ITERATION_SD, ITERATION_CORRELATION = 0.05, 0.015, 0.02, 0.6
-CURVE_CORRELATION = 0.9
 FACTOR = 2.4
 MINIMUM_EFFECT = 1.05
-
-
-def autoregressive(rng: np.random.Generator, shape: tuple[int, ...], correlation: float) -> Floats:
-    """Stationary noise of SD 1 along the last axis."""
-    y = rng.standard_normal(shape)
-    for i in range(1, shape[-1]):
-        y[..., i] = correlation * y[..., i - 1] + np.sqrt(1 - correlation**2) * y[..., i]
-    return y
-
-
-def simulate_seconds(
-    rng: np.random.Generator,
-    blocks: int,
-    iterations: int,
-    factor: float,
-    correlation: float = ITERATION_CORRELATION,
-    shape: Floats | float = 0.0,
-) -> Floats:
-    """Seconds per iteration, (2 arms, blocks, iterations); the second arm is ``factor`` times faster.
-
-    ``shape`` (iterations,) is added to ln seconds of every run: a ramp, a slowdown.
-    """
-    log = (
-        BLOCK_SD * rng.standard_normal((1, blocks, 1))
-        + RUN_SD * rng.standard_normal((2, blocks, 1))
-        + ITERATION_SD * autoregressive(rng, (2, blocks, iterations), correlation)
-        + shape
-    )
-    log[1] -= np.log(factor)
-    return np.exp(log)
-
-
-def simulate_curves(rng: np.random.Generator, k: int, m: int, shift: float, metrics: int = 1) -> Curves:
-    """Curves of ten iterations in units of the SD between seeds."""
-    y = autoregressive(rng, (k + m, metrics, 10), CURVE_CORRELATION)
-    y[k:] += shift
-    names = tuple(f"metric {j + 1}" for j in range(metrics))
-    return Curves(names, np.arange(1, 11), y[:k], y[k:], paired=False)
 
 
 @dataclass
@@ -178,62 +139,104 @@ def difference_power(studies: int) -> Table:
         for shift, target in zip((1, 2, 3), expected, strict=True):
             rng = generator("laboratory", f"D {k} {m} {shift}")
             hits = sum(difference_test(simulate_curves(rng, k, m, shift), rng).rejects(0.05) for _ in range(count))
-            kept &= within(count - hits, count, 1 - target + 0.05)
+            kept &= within(count - hits, count, 1 - target)
             row.append(f"{hits / count:.2f} ({target:.2f})")
         rows.append(row)
     return Table(
         "Power of test D: measured (published)",
         ["runs", "shift 1 SD", "2 SD", "3 SD"],
         rows,
-        "at most 0.05 below the published power",
+        "not below the published power",
         kept,
     )
 
 
-# Seeds per arm for 80 % power of test E: margin in SD, metrics, windows, correlation of pairs, seeds.
-SEEDS = [
-    (1.0, 1, 1, None, 18), (2.0, 1, 1, None, 6), (2.0, 1, 3, None, 7), (2.0, 5, 3, None, 9),
-    (3.0, 1, 3, None, 4), (3.0, 5, 3, None, 5), (2.0, 5, 3, 0.5, 6), (3.0, 5, 3, 0.5, 4), (2.0, 5, 3, 0.9, 3),
-]  # fmt: skip
+# Seeds per arm for 80 % power of test E, as published with the method: by margin in SD between seeds, for each of
+# DESIGNS (metrics, windows, correlation of the arms over seeds; None: unpaired).
+DESIGNS = [(1, 1, None), (1, 3, None), (5, 3, None), (5, 3, 0.5), (5, 3, 0.9)]
+SEEDS = {1.0: (18, 24, 32, 18, 5), 1.5: (9, 11, 15, 9, 4), 2.0: (6, 7, 9, 6, 3), 3.0: (3, 4, 5, 4, 3)}
+UNEQUAL = [(10, 3, 2.0, 0.77), (10, 3, 3.0, 0.99)]  # runs of the arms, margin, published power of one scalar
+USELESS = [(2, 1, margin, 0.31) for margin in (1.0, 2.0, 3.0, 4.0)]  # at most the power that is published (.03 to .30)
 
 
 def equivalence_power(studies: int) -> Table:
-    """Power of test E when the arms are equal, at the published numbers of seeds and for 2 + 1 runs."""
+    """Power of test E when the arms are equal, for every published number of seeds and for unequal arms."""
     rows: list[list[object]] = []
     kept = True
-    for margin, metrics, windows, correlation, n in SEEDS:
-        power = _equivalence_share(studies, n, n, margin, metrics, windows, correlation)
-        kept &= within(round((1 - power) * studies), studies, 0.25)
-        pairs = "unpaired" if correlation is None else f"paired, ρ = {correlation}"
-        rows.append([f"{margin:g} σ", f"{metrics} × {windows}", pairs, f"{n} + {n}", f"{power:.2f}"])
-    useless = _equivalence_share(studies, 2, 1, 2.0, 1, 3, None)
-    kept &= useless < 0.3
-    rows.append(["2 σ", "1 × 3", "unpaired", "2 + 1", f"{useless:.2f}"])
+    for margin, sizes in SEEDS.items():
+        for design, n in zip(DESIGNS, sizes, strict=True):
+            passed = _equivalences(studies, n, n, margin, *design)
+            kept &= within(studies - passed, studies, 0.20)
+            rows.append(_power_row(margin, *design, f"{n} + {n}", passed / studies, "≥ 0.80"))
+    for k, m, margin, power in UNEQUAL:
+        passed = _equivalences(studies, k, m, margin, 1, 1, None)
+        kept &= within(studies - passed, studies, 1 - power)
+        rows.append(_power_row(margin, 1, 1, None, f"{k} + {m}", passed / studies, f"{power:.2f}"))
+    for k, m, margin, power in USELESS:
+        passed = _equivalences(studies, k, m, margin, 1, 1, None)
+        kept &= within(passed, studies, power)
+        rows.append(_power_row(margin, 1, 1, None, f"{k} + {m}", passed / studies, f"≤ {power:.2f}"))
     return Table(
         "Power of test E for equal arms",
-        ["margin", "metrics × windows", "design", "runs", "power"],
+        ["margin", "metrics × windows", "design", "runs", "power", "published"],
         rows,
-        "at least 75 % at the seeds published for 80 %; 2 + 1 runs are useless",
+        "80 % at every published number of seeds, the published power of 10 + 3 runs; 2 + 1 runs are useless",
         kept,
     )
 
 
-def _equivalence_share(
+def _power_row(
+    margin: float, metrics: int, windows: int, correlation: float | None, runs: str, power: float, published: str
+) -> list[object]:
+    pairs = "unpaired" if correlation is None else f"paired, ρ = {correlation}"
+    return [f"{margin:g} σ", f"{metrics} × {windows}", pairs, runs, f"{power:.3f}", published]
+
+
+def _equivalences(
     studies: int, k: int, m: int, margin: float, metrics: int, windows: int, correlation: float | None
-) -> float:
+) -> int:
+    """How many of ``studies`` with equal arms pass; one window is one iteration, three are the thirds of a curve."""
     rng = generator("laboratory", f"E {k} {m} {margin} {metrics} {windows} {correlation}")
-    names = tuple(f"metric {j + 1}" for j in range(metrics))
-    margins = dict.fromkeys(names, margin)
-    spans = [Window(f"window {w + 1}", w, w) for w in range(windows)]
     passed = 0
     for _ in range(studies):
-        reference = rng.standard_normal((k, metrics, windows))
-        fast = rng.standard_normal((m, metrics, windows))
+        curves = simulate_curves(rng, k, m, 0.0, metrics)
+        fast = curves.fast
         if correlation is not None:
-            fast = correlation * reference + np.sqrt(1 - correlation**2) * fast
-        curves = Curves(names, np.arange(windows), reference, fast, correlation is not None)
-        passed += equivalence_test(curves, margins, spans).passes
-    return passed / studies
+            fast = correlation * curves.reference + np.sqrt(1 - correlation**2) * fast
+        curves = Curves(curves.metrics, curves.iteration, curves.reference, fast, correlation is not None)
+        spans = default_windows(curves.iteration) if windows == 3 else [Window("first", 1, 1)]
+        passed += equivalence_test(curves, dict.fromkeys(curves.metrics, margin), spans).passes
+    return passed
+
+
+# Blocks, arms, iterations of stationary studies, and the factor of their fast arms.
+STATIONARY = [
+    (2, 2, 10, FACTOR), (3, 2, 10, FACTOR), (4, 2, 10, FACTOR), (4, 2, 20, FACTOR), (6, 2, 10, FACTOR),
+    (6, 2, 20, FACTOR), (10, 2, 10, FACTOR), (3, 3, 10, FACTOR), (4, 3, 10, FACTOR), (6, 3, 20, FACTOR),
+    (6, 2, 10, 1.5),
+]  # fmt: skip
+
+
+def false_caps(studies: int) -> Table:
+    """How often a stationary study on a quiet host is capped as PROVISIONAL, by everything that can cap it."""
+    rows: list[list[object]] = []
+    kept = True
+    for blocks, arms, iterations, factor in STATIONARY:
+        rng = generator("laboratory", f"caps {blocks} {arms} {iterations} {factor}")
+        found: Counter[str] = Counter()
+        for _ in range(studies):
+            study = simulate_study(rng, blocks, iterations, factor, MINIMUM_EFFECT, arms=arms)
+            found.update(kind for kind, capped in caps(study).items() if capped)
+        kept &= within(found["any"], studies, 0.05)
+        shares = [f"{found[kind] / studies:.2%}" for kind in ("steadiness", "drift", "placebo", "clocks", "any")]
+        rows.append([blocks, arms, iterations, factor, *shares])
+    return Table(
+        "Stationary studies that are capped as PROVISIONAL, and by what",
+        ["blocks", "arms", "iterations", "factor", "steadiness", "drift", "A/A placebo", "clocks", "any"],
+        rows,
+        "at most 5 % of stationary studies are capped by anything",
+        kept,
+    )
 
 
 def _shapes(n: int) -> Iterator[tuple[str, Floats, bool]]:
@@ -258,9 +261,9 @@ def steadiness(studies: int) -> Table:
                 rng = generator("laboratory", f"warm-up {n} {name} {correlation}")
                 capped = told = 0
                 for _ in range(count):
-                    found = _study_steadiness(simulate_seconds(rng, 4, n, FACTOR, correlation, shape))
-                    capped += found[0]
-                    told += found[1]
+                    study = simulate_study(rng, 4, n, FACTOR, MINIMUM_EFFECT, correlation=correlation, shape=shape)
+                    capped += caps(study)["steadiness"]
+                    told += _unsteady(study)
                 if stationary:
                     kept &= within(capped, count, 0.05)
                 rows.append([n, name, correlation, f"{capped / count:.1%}", f"{told / count:.1%}"])
@@ -273,11 +276,10 @@ def steadiness(studies: int) -> Table:
     )
 
 
-def _study_steadiness(seconds: Floats) -> tuple[bool, bool]:
-    durations = {f"{arm} {b}": seconds[a, b] for a, arm in enumerate("RF") for b in range(seconds.shape[1])}
-    found = assess_study(durations, {run: run[0] for run in durations}, warmup=1)
-    every = (*found.runs.values(), *found.arms.values())
-    return found.capped, any(run.outcome is not Outcome.STEADY for run in every)
+def _unsteady(study: Row) -> bool:
+    """Whether any run or the mean series of any arm is not called steady, capped or not."""
+    section = study["steadiness"]
+    return any(one["outcome"] != Outcome.STEADY for one in (*section["runs"], *section["arms"].values()))
 
 
 def whole_studies(studies: int) -> Table:
@@ -311,13 +313,12 @@ def whole_studies(studies: int) -> Table:
 
 
 def _decide(rng: np.random.Generator, factor: float, shift: float) -> tuple[str, CurveVerdict]:
-    seconds = simulate_seconds(rng, 6, 10, factor)
-    rates = 1 / seconds[..., 1:].mean(axis=-1)
-    capped, _ = _study_steadiness(seconds)
+    study = simulate_study(rng, 6, 10, factor, MINIMUM_EFFECT)
     speed = speed_verdict(
-        judged("factor", lambda: paired_log_t(rates[0].tolist(), rates[1].tolist())),
+        Judged(headline_factor(study["factors"], "arm 1"), None),
         MINIMUM_EFFECT,
-        caps=["no steady state"] if capped else [],
+        caps=[one["sentence"] for one in reservations(study)],
+        unsteady=no_headline(study["steadiness"]),
     )
     curves = simulate_curves(rng, 6, 6, shift)
     margins = dict.fromkeys(curves.metrics, 3.0)
@@ -329,7 +330,7 @@ def _decide(rng: np.random.Generator, factor: float, shift: float) -> tuple[str,
     return decide(speed.verdict, curve.verdict, ParityVerdict.PASS).decision, curve.verdict
 
 
-TABLES = (coverage, false_differences, difference_power, equivalence_power, steadiness, whole_studies)
+TABLES = (coverage, false_differences, difference_power, equivalence_power, false_caps, steadiness, whole_studies)
 
 
 def main() -> int:

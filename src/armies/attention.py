@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -19,12 +19,16 @@ BACKENDS = {
     "efficient": SDPBackend.EFFICIENT_ATTENTION,
     "cudnn": SDPBackend.CUDNN_ATTENTION,
 }
+UNFORCED = "unforced"  # torch chooses among them
 
 
 @contextmanager
 def forced_attention(backend: str) -> Iterator[None]:
-    """Inside, ``scaled_dot_product_attention`` uses ``backend`` or raises; it never falls back silently."""
-    with sdpa_kernel(BACKENDS[backend]):
+    """Inside, ``scaled_dot_product_attention`` uses ``backend`` or raises; it never falls back silently.
+
+    ``UNFORCED`` leaves the choice to torch.
+    """
+    with nullcontext() if backend == UNFORCED else sdpa_kernel(BACKENDS[backend]):
         yield
 
 

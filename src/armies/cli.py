@@ -13,7 +13,14 @@ from typing import Any, NoReturn
 
 from armies.errors import ArmiesError, NonFiniteTrainingError
 from armies.files import check_writable, write_json
-from armies.paths import VARIABLE, CollectPath, path_from_environment, path_named, prepare_environment
+from armies.paths import (
+    VARIABLE,
+    CollectPath,
+    allow_experimental_attention,
+    path_from_environment,
+    path_named,
+    prepare_environment,
+)
 from armies.presets import PRESETS, preset_named
 
 EXIT_BAD_INPUT = 2
@@ -69,7 +76,7 @@ def build_parser() -> argparse.ArgumentParser:
     candidate = _command(commands, "candidate", _candidate, "measure a candidate against a path, on real batches")
     candidate.add_argument("--name", required=True, help="which one; a wrong name lists them")
     candidate.add_argument("--steps", type=_positive, default=202, help="batches (default: 202)")
-    candidate.add_argument("--pairs", type=_positive, default=6, help="parts to take a factor from (default: 6)")
+    candidate.add_argument("--pairs", type=_several, default=6, help="parts to take a factor from (default: 6)")
     candidate.add_argument("--out", type=_path_argument, required=True, help="file to write (JSON)")
     _device_options(candidate, path=True)
 
@@ -119,6 +126,10 @@ def _whole(text: str, least: int, most: int) -> int:
 
 def _positive(text: str) -> int:
     return _whole(text, 1, 10**9)
+
+
+def _several(text: str) -> int:
+    return _whole(text, 2, 10**9)  # of fewer there is no interval
 
 
 def _seed(text: str) -> int:
@@ -194,6 +205,7 @@ def _parity(options: argparse.Namespace) -> None:
 def _candidate(options: argparse.Namespace) -> None:
     preset, path = preset_named(options.preset), _path(options)
     check_writable(options.out)
+    allow_experimental_attention()  # base and candidate each force their kernels, so it changes what there is, no more
     from armies.candidates.trial import measure
     from armies.trainer import enough_memory
 

@@ -79,13 +79,16 @@ class Block(nn.Module):
         return self.output(attended.transpose(1, 2).reshape(B, -1, C))
 
     def _by_products(self, queried: Tensor, normed: Tensor) -> Tensor:
-        """The same function. Channels come before rows, so that heads are split and joined without a copy."""
+        """The same function. Channels come before rows, so that heads are split and joined without a copy.
+
+        The products themselves are of float32, whatever the format of the network.
+        """
         B, R, C = queried.shape
         query, key, value = (
             torch.bmm(weight.expand(B, C, C), rows.transpose(1, 2)).view(B * self.heads, C // self.heads, -1)
             for weight, rows in zip(self.query_key_value.weight.split(C), (queried, normed, normed), strict=True)
         )
-        attended = ProductAttention.apply(query, key, value).view(B, C, R)
+        attended = ProductAttention.apply(query.float(), key.float(), value.float()).to(query.dtype).view(B, C, R)
         return torch.bmm(attended.transpose(1, 2), self.output.weight.T.expand(B, C, C))
 
 

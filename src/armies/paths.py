@@ -4,6 +4,7 @@ Every path computes the same function. They differ in how, so that a study can a
 step. ``ARMIES_COLLECT_PATH`` names the path:
 
 * ``reference``: the loop as it was: math attention, bf16 collection, planes, the head over all actions;
+* ``unforced``: ``reference`` with attention as torch chooses it, which is what a flag of torch's can change;
 * ``plain``: the same numbers from a straight loop without any choice in it, to prove the one above against;
 * ``fast``: all steps of :data:`STEPS`;
 * ``fused``: the same, and the collection's forward pass in compiled kernels, on a CPU only;
@@ -41,9 +42,12 @@ class CollectPath:
     steps: frozenset[str]
     plain: bool = False
     fused: bool = False
+    unforced: bool = False
 
     @property
     def attention(self) -> str:
+        if self.unforced:
+            return "unforced"
         return "flash" if "flash" in self.steps else "math"
 
     def update_attention(self, device: str) -> str:
@@ -83,13 +87,15 @@ def path_named(name: str) -> CollectPath:
     """The path ``name``; :class:`ArmiesError` when it is not one or its steps do not fit together."""
     if name in ("reference", "plain"):
         return CollectPath(name, frozenset(), plain=name == "plain")
+    if name == "unforced":
+        return CollectPath(name, frozenset(), unforced=True)
     if name in ("fast", "fused"):
         return CollectPath(name, frozenset(STEPS), fused=name == "fused")
     steps = name.split("+")
     for step in steps:
         if step not in STEPS:
             raise ArmiesError(
-                f"path is {name!r}, expected reference, plain, fast, fused "
+                f"path is {name!r}, expected reference, unforced, plain, fast, fused "
                 f"or steps joined by '+' out of {', '.join(STEPS)}"
             )
     if len(set(steps)) < len(steps):
@@ -113,8 +119,16 @@ def path_from_environment(default: str = "fast") -> CollectPath:
 def prepare_environment(path: CollectPath) -> None:
     """Set what torch reads once, at its import. Call it before the first import of torch.
 
-    On ROCm flash attention of the gfx11 family hides behind ``TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL``;
-    without it the fast path would fall back to math attention. CUDA and CPU builds ignore the variable.
+    The path ``unforced`` takes the environment as it is: there the variable is what a study changes.
     """
     if path.attention == "flash":
-        os.environ.setdefault("TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL", "1")
+        allow_experimental_attention()
+
+
+def allow_experimental_attention() -> None:
+    """Make flash and memory-efficient attention available where they hide behind a flag, before torch is imported.
+
+    On ROCm those of the gfx11 family hide behind ``TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL``. CUDA and CPU builds
+    ignore the variable; a value that is there already stays.
+    """
+    os.environ.setdefault("TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL", "1")

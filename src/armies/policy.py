@@ -17,18 +17,20 @@ def forward(
     path: CollectPath,
     observation: tuple[Tensor, Tensor],
     legal: Tensor,
+    products: bool | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Policy logits and value logits [B, 3], in the number format of ``network``.
 
     ``observation``: planes [B, PLANES, cells] (codes [B, cells, 2] with a table path) and a summary.
     ``legal``: bool mask [B, A], policy logits [B, A] with illegal actions not masked yet; with a
     path that has ``legal`` it is a list of actions int64 [B, L] padded with -1, and the logits are [B, L],
-    -inf on padding.
+    -inf on padding. ``products``: whether attention is computed by products; None is as the path has it.
     """
     if isinstance(network, FusedNetwork):
         return network(*observation, legal)
     tokens = network.embed_codes(*observation) if path.table else network.embed_planes(*observation)
-    products = path.product_attention(tokens.device.type, str(tokens.dtype).removeprefix("torch."))
+    if products is None:
+        products = path.product_attention(tokens.device.type, str(tokens.dtype).removeprefix("torch."))
     if path.legal:
         return network.legal_actions(tokens, network.legal_moves(legal), path.rows, products)
     return network.all_actions(tokens, products)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import tomllib
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from torch.nn.attention import SDPBackend
 
 from armies.attention import attention_that_runs
 from armies.candidates import trial
@@ -24,6 +27,7 @@ from armies.presets import preset_named
 from armies.trainer import make_trainer
 
 TINY = preset_named("tiny")
+REPOSITORY = Path(__file__).parents[2]
 
 
 def setting_of(path: str) -> tuple[Setting, list]:
@@ -157,12 +161,59 @@ def test_gumbel_argmax_draws_from_the_policy():
     assert (found - p).abs().max() < 5 * 0.5 / 20_000**0.5
 
 
-def test_backend_that_the_device_lacks_is_said_to_be_unavailable():
-    """On a CPU there is no memory-efficient attention: no figures, and the reason of the library."""
-    found = measure("attention-efficient", TINY, path_named("fast"), steps=4, pairs=2)
+@pytest.mark.parametrize(("path", "own"), [("reference", "math"), ("fast", "products")])
+@pytest.mark.parametrize("backend", ["math", "flash", "products"])
+def test_attention_candidate_changes_the_attention_alone(path, own, backend):
+    """The base attends as its path does, the candidate as it says; every other operation is called as often."""
+    if backend == own:
+        return
+    setting, batches = setting_of(path)
+    candidate = make_candidate(f"attention-{backend}", setting)
+    with torch.no_grad():
+        ran = [attention_that_runs("math", lambda way=way: way(batches)) for way in (candidate.base, candidate.changed)]
+        outputs = [candidate.comparable(batches, way) for way in (candidate.base, candidate.changed)]
+    # a function forces its own backend, so the one that is forced around it does not matter
+    assert ran == [own, backend]
+    tolerance = 0.05 if path == "reference" else 1e-4  # bf16, float32
+    for name in outputs[0]:
+        torch.testing.assert_close(outputs[0][name], outputs[1][name], rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("study", ["armies-cpu", "armies-throughput"])
+def test_studies_measure_every_attention_against_the_same_base(study):
+    """Each backend that torch names, and the trainer's own, is a candidate against the reference's math attention."""
+    registered = tomllib.loads((REPOSITORY / f"config/studies/{study}.toml").read_text())["candidates"]
+    backends = {*SDPBackend.__members__.values()} - {SDPBackend.ERROR, SDPBackend.OVERRIDEABLE}
+    against_reference = {
+        name for name, one in registered.items() if name.startswith("attention-") and one["against"] == "reference"
+    }
+    assert against_reference == {"attention-flash", "attention-efficient", "attention-cudnn", "attention-products"}
+    assert len(against_reference) == len(backends) - 1 + 1  # all but math, and attention by products
+    assert registered["attention-math"]["against"] == "fast"
+
+
+@pytest.mark.parametrize("backend", ["efficient", "cudnn"])
+def test_backend_that_the_device_lacks_is_said_to_be_unavailable(backend):
+    """On a CPU there is neither memory-efficient nor cuDNN attention: no figures, and the reason of the library."""
+    found = measure(f"attention-{backend}", TINY, path_named("reference"), steps=4, pairs=2)
     assert found["available"] is False
-    assert "viable backend" in found["reason"] or "available kernel" in found["reason"]
+    assert found["reason"].startswith("torch has no such attention for this network on this device (cpu): No ")
     assert "pairs" not in found
+
+
+def test_grounds_of_torch_are_told(monkeypatch):
+    """Where torch warns of why it has no kernel before it raises, the reason holds those words, without their place."""
+    make = make_candidate
+
+    def refusing(given):
+        warnings.warn("Flash attention requires heads of 8 (Triggered internally at sdp.cpp:1.)", stacklevel=1)
+        raise RuntimeError("No available kernel. Aborting execution.")
+
+    monkeypatch.setattr(trial, "make_candidate", lambda *given: replace(make(*given), changed=refusing))
+    found = measure("attention-flash", TINY, path_named("reference"), steps=4, pairs=2)
+    assert found["reason"].endswith(
+        "(cpu): No available kernel. Aborting execution.; Flash attention requires heads of 8"
+    )
 
 
 def test_missing_compiler_makes_compilation_unavailable(monkeypatch):
@@ -182,10 +233,12 @@ def test_missing_compiler_makes_compilation_unavailable(monkeypatch):
     [
         ("attention-flash", "flash", "does already"),
         ("attention-math", "reference", "does already"),
+        ("attention-products", "fast", "does already"),
         ("gumbel", "fast", "does already"),
         ("faster", "fast", "expected one of"),
         ("compile", "plain", "has no candidates"),
         ("compile", "fused", "has no candidates"),
+        ("attention-flash", "unforced", "has no candidates"),
     ],
 )
 def test_candidate_that_means_nothing_is_refused(name, path, words):

@@ -3,11 +3,16 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from armies.errors import ArmiesError
 from armies.paths import STEPS, VARIABLE, path_from_environment, path_named
+from tachograph.study.loading import load_study
+from tachograph.study.planning import plan_study
+
+REPOSITORY = Path(__file__).parents[2]
 
 
 def test_fast_is_every_step_and_reference_none():
@@ -41,7 +46,7 @@ def test_steps_can_be_chosen_one_by_one():
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("quick", "path is 'quick', expected reference, plain, fast, fused or steps"),
+        ("quick", "path is 'quick', expected reference, unforced, plain, fast, fused or steps"),
         ("flash+", r"path is 'flash\+', expected"),
         ("flash+flash", "names a step twice"),
         ("flash+rows", "has rows without legal"),
@@ -80,3 +85,39 @@ print(os.environ.get("TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL"))
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
     )
     assert result.stdout.strip() == expected
+
+
+def flag_of(path: str, environment: dict[str, str]) -> str:
+    """ROCm's flag as torch would find it, after a process has prepared itself for ``path``."""
+    program = (
+        "import os; from armies.paths import *; prepare_environment(path_named(sys.argv[1])); "
+        "print(os.environ.get('TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL'))"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", f"import sys; {program}", path],
+        env={"PYTHONPATH": os.environ.get("PYTHONPATH", ""), **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+
+
+def test_unforced_attention_leaves_the_flag_to_the_environment():
+    """The path whose kernel torch chooses sets no flag, so that a study changes the flag and nothing else."""
+    name = "TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL"
+    assert (flag_of("unforced", {}), flag_of("unforced", {name: "1"})) == ("None", "1")
+    assert (flag_of("reference", {}), flag_of("fast", {}), flag_of("fast", {name: "0"})) == ("None", "1", "0")
+
+
+def test_flag_study_changes_the_flag_and_nothing_else():
+    """Base and candidate of the flag's own A/B run one command; their environments differ in the flag alone."""
+    study, trainer = load_study(REPOSITORY / "config", "armies-throughput")
+    run = next(one for one in plan_study(study, trainer, "gpu", "0" * 64) if one.arm == "experimental-attention")
+    changed = run.changed()
+    assert changed.command == run.command
+    assert run.command[-2:] == ("--path", "unforced")
+    assert dict(changed.environment.items() - run.environment.items()) == {
+        "TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL": "1"
+    }
+    assert run.environment.items() <= changed.environment.items()
+    assert "TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL" in run.clear_environment  # whatever the caller has set

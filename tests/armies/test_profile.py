@@ -12,6 +12,7 @@ from armies.kernels import network as kernels_network
 from armies.paths import path_named
 from armies.presets import PRESETS
 from armies.profile import profile
+from armies.train import run_iteration
 from armies.trainer import make_trainer
 from tachograph.instrument import StageTimer
 
@@ -41,6 +42,18 @@ def test_profile_closes_on_twelve_stages(path):
     assert {stage["calls"] for stage in result["stages"]} == {30}
     assert result["steps"] == result["uninstrumented"]["steps"] == 30
     assert result["attention"] == ("math" if path == "reference" else "products")
+
+
+def test_profile_follows_a_whole_iteration(monkeypatch):
+    """What is profiled is the network that one iteration of training has left, not a fresh one."""
+    made = []
+    monkeypatch.setattr("armies.profile.make_trainer", lambda *how: made.append(make_trainer(*how)) or made[0])
+    result = profile(PRESETS["tiny"], path_named("fast"), steps=2)
+    trained = make_trainer(PRESETS["tiny"], path_named("fast"), 0, "cpu")
+    run_iteration(trained)
+    assert result["warmup_steps"] >= PRESETS["tiny"].steps
+    for profiled, expected in zip(made[0].network.parameters(), trained.network.parameters(), strict=True):
+        assert torch.equal(profiled, expected)
 
 
 def compiled_signatures():

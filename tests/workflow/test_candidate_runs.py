@@ -15,6 +15,7 @@ from study_project import Project, make_project
 from tachograph.files import sha256_file
 
 COMMAND = """clear_environment = ["STUB_*"]
+parity = ["{python}", "stub/stub_parity.py", "--arms", "{arms}", "--out", "{out}"]
 exit_codes = { unavailable = 69, not_finite = 3 }
 candidate = [
     "{python}", "stub/stub_candidate.py", "--name", "{candidate}", "--arm", "{arm}", "--pairs", "{pairs}",
@@ -51,13 +52,17 @@ environment = {{ {environment} }}
 
 
 def make(path: Path, *names: str) -> Project:
-    """A project whose study has these component candidates, and five that are measured by runs in turn."""
+    """A project whose study has these component candidates, and seven that are measured by runs in turn."""
     project = make_project(path)
-    shutil.copy(Path(__file__).with_name("stub_candidate.py"), project.path / "stub")
+    for program in ("stub_candidate.py", "stub_parity.py"):
+        shutil.copy(Path(__file__).with_name(program), project.path / "stub")
     project.edit("config/trainers/stub.toml", 'clear_environment = ["STUB_*"]\n', COMMAND)
     tables = [COMPONENT.format(name=name) for name in names]
     longer = IN_TURN.replace("iterations = 4", "iterations = 12")  # so that a moment's stall hides no gain
-    tables.append(longer.format(name="faster", environment='STUB_PATH = "fast", STUB_PAUSE = "0.002"'))
+    quick = 'STUB_PATH = "fast", STUB_PAUSE = "0.002"'
+    tables.append(longer.format(name="faster", environment=quick) + 'parity = "fast"\n')
+    tables.append(longer.format(name="unshown", environment=quick))
+    tables.append(IN_TURN.format(name="unlike", environment=quick) + 'parity = "far"\n')
     tables.append(IN_TURN.format(name="slower", environment='STUB_PAUSE = "0.05"'))
     tables.append(IN_TURN.format(name="flag", environment='STUB_FLAG = "1"') + 'requires = "rocm"\n')
     tables.append(IN_TURN.format(name="diverging", environment='STUB_EXIT = "3"'))
@@ -90,6 +95,8 @@ def found(project: Project) -> dict[str, Any]:
         ("off", "REJECTED", "invalid-output"),
         ("absent", "NOT RUN", None),
         ("faster", "KEPT", None),
+        ("unlike", "REJECTED", "invalid-output"),
+        ("unshown", "NO VERDICT", "numerics-not-shown"),
         ("slower", "REJECTED", "no-gain"),
         ("flag", "NOT RUN", None),
         ("diverging", "REJECTED", "invalid-output"),
@@ -97,7 +104,7 @@ def found(project: Project) -> dict[str, Any]:
     ],
 )
 def test_every_candidate_ends_with_its_verdict(once, name, verdict, reason):
-    """Kept, or rejected for the reason that its own fault calls for, or not run."""
+    """Kept, or rejected for the reason that its own fault calls for, or not run, or a gain that shows no numerics."""
     one = found(once)[name]
     assert (one["verdict"], one["reason"]) == (verdict, reason), one["sentence"]
 
@@ -130,6 +137,36 @@ def test_run_that_gives_up_at_a_number_that_is_not_finite_is_a_result(once):
     assert one["measured"]["factor"] is None
 
 
+def test_runs_of_a_candidate_are_called_by_arm_and_seed(once):
+    """Their checks name them as the page names runs; the gates that the page lists are gates and no runs."""
+    place = json.loads(once.results("record/record.json").read_text())["attempts"]
+    folder = next(f"{one['run']}/{one['attempt']:03d}" for one in place if one["run"].startswith("candidate-faster"))
+    checks = json.loads((once.results("record/attempts") / folder / "run.json").read_text())["checks"]
+    assert [one["name"] for one in checks][:3] == [
+        "reference seed 0 (turn 1)", "faster seed 0 (turn 2)", "faster seed 1 (turn 3)",
+    ]  # fmt: skip
+    page = once.results("record/record.md").read_text()
+    listed = next(line for line in page.splitlines() if line.startswith("What is left out"))
+    assert "turn" not in listed
+    assert "seed" not in listed
+    assert "nor does a candidate of which one run fails one" in listed
+
+
+def test_numerics_of_whole_runs_are_those_of_the_parity_command(once):
+    """It is run once more per candidate, in its environment, with the arm and the candidate's own name as the arms."""
+    both = found(once)
+    assert (both["faster"]["measured"]["parity"], both["unlike"]["measured"]["parity"]) == ("PASS", "FAIL")
+    assert both["unshown"]["measured"]["parity"] == "NOT REGISTERED"
+    asked = (once.path / "parity.log").read_text().splitlines()
+    assert asked == ["reference,fast fast", "reference,far fast"]  # the arms, then STUB_PATH
+    assert "off by 1" in both["unlike"]["sentence"] + both["unlike"]["measured"]["parity_sentence"]
+    file = once.results("record/attempts/candidate-unlike-seed0/001/parity.json")
+    assert json.loads(file.read_text())["schema"] == "parity/1"
+    plan = once.tachograph("plan", "toy").stdout
+    assert "stub/stub_parity.py --arms reference,far --out" in plan
+    assert "and far against float64" in plan
+
+
 def test_runs_in_turn_are_interleaved_and_paired(once):
     """Three pairs of runs are made as base candidate, candidate base, candidate base, with a seed per pair."""
     content = json.loads(once.results("candidates/faster.json").read_text())
@@ -146,9 +183,9 @@ def test_candidates_are_measured_after_the_timed_runs(once):
     """They disturb no block, and the registered order is the realised one."""
     record = json.loads(once.results("record/record.json").read_text())
     realised = record["order"]["realised"]
-    assert [key.split("-")[0] for key in realised] == ["run"] * 4 + ["candidate"] * 10
+    assert [key.split("-")[0] for key in realised] == ["run"] * 4 + ["candidate"] * 12
     assert realised == record["order"]["registered"]
-    assert record["counts"]["planned"] == record["counts"]["counted"] == 14
+    assert record["counts"]["planned"] == record["counts"]["counted"] == 16
 
 
 def test_record_with_candidates_verifies_wherever_it_lies(once, tmp_path):
@@ -180,7 +217,7 @@ def test_table_holds_every_candidate(once):
     """candidates.csv has one row for each, with verdict and figures."""
     with once.results("record/tables/candidates.csv").open(encoding="utf-8") as stream:
         rows = {row["candidate"]: row for row in csv.DictReader(stream)}
-    assert len(rows) == 10
+    assert len(rows) == 12
     assert float(rows["nan"]["nonfinite_steps"]) == 2
     assert float(rows["quick"]["factor"]) == found(once)["quick"]["measured"]["factor"]
     assert rows["absent"]["factor"] == ""

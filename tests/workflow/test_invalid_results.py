@@ -102,6 +102,7 @@ def test_misspelt_column_costs_no_training_once_it_is_corrected(tmp_path):
         "no row has the column 'stepz' that the trainer file names; the first row has: collection_seconds"
         in failed.stdout
     )
+    assert "`tachograph settle toy reference 0" in project.results("status.md").read_text()  # as the command accepts it
     trained = len(project.trained())
     project.edit("config/trainers/stub.toml", 'column = "stepz"', 'column = "steps"')
     done = project.snakemake("-c2")

@@ -68,6 +68,7 @@ def test_undone_edit_costs_nothing(executed):
     executed.edit("config/studies/toy.toml", *reversed(edit))
     assert executed.snakemake("-c2").returncode == 0
     assert executed.trained() == [*RUNS, "fast 0 6", "fast 1 6"]
+    assert "(made of an earlier version of the study); attempt 1 counts" in executed.results("status.md").read_text()
     assert '"STUB_PAUSE"' not in executed.results("runs/fast/seed0/run.json").read_text()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from armies.attention import BACKENDS
 from armies.candidates.candidate import Candidate, Setting
 from armies.candidates.drawing import with_gumbel
-from armies.candidates.forward import with_attention, with_compilation, with_more_games
+from armies.candidates.forward import PRODUCTS, with_attention, with_compilation, with_more_games
 from armies.errors import ArmiesError
 
 COMPILED = {
@@ -20,7 +20,7 @@ COMPILED = {
     "compile-replicated": "torch.compile, on batches of one position many times over",
     "compile-guarded": "torch.compile, and eagerly once more for rows that are not finite",
 }
-ATTENTION = {f"attention-{name}": f"{name} attention" for name in BACKENDS}
+ATTENTION = {f"attention-{name}": f"{name} attention" for name in (*BACKENDS, PRODUCTS)}
 LARGER = {"games-2x": "twice as many games in a batch", "games-4x": "four times as many games in a batch"}
 DRAWN = {"gumbel": "drawing moves by the Gumbel argmax instead of multinomial"}
 CANDIDATES = {**COMPILED, **ATTENTION, **LARGER, **DRAWN}
@@ -35,7 +35,8 @@ def make_candidate(name: str, setting: Setting) -> Candidate:
         raise ArmiesError(f"candidate is {name!r}, expected one of {', '.join(CANDIDATES)}")
     path = setting.path
     own = path.product_attention(setting.network.positions.device.type, setting.dtype)
-    if (name == f"attention-{path.attention}" and not own) or (name in DRAWN and path.legal):
+    attention = PRODUCTS if own else path.attention
+    if name == f"attention-{attention}" or (name in DRAWN and path.legal):
         raise ArmiesError(f"candidate {name} is what path {path.name} does already, expected another path")
     if name in ATTENTION:
         return with_attention(name, setting)

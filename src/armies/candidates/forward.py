@@ -17,11 +17,17 @@ from armies.parity import Batch
 from armies.paths import CollectPath
 from armies.policy import forward, is_legal
 
+PRODUCTS = "products"  # attention by products of matrices: the trainer's own, beside torch's backends
+
 
 def with_attention(name: str, setting: Setting) -> Candidate:
-    """``attention-BACKEND``: the path's forward pass with another attention backend."""
-    same = _same(name, setting)
-    return replace(same, changed=eager(setting.network, by_torch(setting.path), name.removeprefix("attention-")))
+    """``attention-BACKEND``: the path's forward pass with another attention, and nothing else changed."""
+    backend, path = name.removeprefix("attention-"), setting.path
+    if backend == PRODUCTS:
+        changed = eager(setting.network, path, path.attention, products=True)
+    else:
+        changed = eager(setting.network, by_torch(path), backend)
+    return replace(_same(name, setting), changed=changed)
 
 
 def with_more_games(name: str, setting: Setting) -> Candidate:
@@ -91,12 +97,13 @@ def _inputs(path: CollectPath, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
     return batch.codes if path.table else batch.planes, batch.summary, batch.moves if path.legal else batch.mask
 
 
-def eager(network: MoveNetwork, path: CollectPath, attention: str) -> Function:
-    """The forward pass as it is, with one attention backend."""
+def eager(network: MoveNetwork, path: CollectPath, attention: str, products: bool | None = None) -> Function:
+    """The forward pass as it is, with one attention backend; ``products`` as in :func:`armies.policy.forward`."""
 
     def function(batches: list[Batch]) -> list[Output]:
         with forced_attention(attention):
-            return [forward(network, path, (cells, summary), legal) for cells, summary, legal in _each(path, batches)]
+            inputs = _each(path, batches)
+            return [forward(network, path, (cells, summary), legal, products) for cells, summary, legal in inputs]
 
     return function
 

@@ -7,6 +7,7 @@ import os
 import re
 import tempfile
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -39,7 +40,7 @@ def measure(
     """
     if steps < pairs:
         raise ArmiesError(f"steps are {steps}, expected at least one for each of {pairs} pairs")
-    if path.fused or path.plain:
+    if path.fused or path.plain or path.unforced:
         raise ArmiesError(f"path {path.name} has no candidates, expected reference, fast or steps of it")
     trainer = make_trainer(preset, path, seed, device_name)
     network = trainer.collecting_network()
@@ -152,18 +153,27 @@ def _explained(candidate: Candidate, given: list[Any], device: torch.device) -> 
     """Seconds of one call; what a device or an installation cannot do is told from a fault of ours."""
     from torch._dynamo.exc import BackendCompilerFailed
 
-    try:
-        return _timed(candidate, "candidate", given, device)[1]
-    except (BackendCompilerFailed, torch.OutOfMemoryError) as error:
-        raise UnavailableError(f"{type(error).__name__}: {_first_line(error)}") from None
-    except RuntimeError as error:
-        if not re.search("No available kernel|No viable backend|allocate memory", str(error)):
-            raise
-        raise UnavailableError(_first_line(error)) from None
+    with warnings.catch_warnings(record=True) as warned:  # torch warns of why it has no kernel, then raises
+        warnings.simplefilter("always")
+        try:
+            return _timed(candidate, "candidate", given, device)[1]
+        except (BackendCompilerFailed, torch.OutOfMemoryError) as error:
+            raise UnavailableError(f"{type(error).__name__}: {_first_line(str(error))}") from None
+        except RuntimeError as error:
+            if "allocate memory" in str(error):
+                raise UnavailableError(_first_line(str(error))) from None
+            if not re.search("No available kernel|No viable backend", str(error)):
+                raise
+            words = dict.fromkeys(_first_line(str(one)) for one in [error, *(one.message for one in warned)])
+            raise UnavailableError(
+                f"torch has no such attention for this network on this device ({device.type}): {'; '.join(words)}"
+            ) from None
 
 
-def _first_line(error: Exception) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), "no words")[:300]
+def _first_line(message: str) -> str:
+    """The first line with words in it; torch appends to warnings the place in its own source, which says nothing."""
+    line = next((line.strip() for line in message.splitlines() if line.strip()), "no words")
+    return line.split(" (Triggered internally at")[0][:300]
 
 
 class _Parity:

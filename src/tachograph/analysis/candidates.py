@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tachograph.analysis.disturbance import disturbed, quiet
 from tachograph.analysis.measured import Measured
 from tachograph.analysis.sealed import SealedRun, SealedStudy
 from tachograph.analysis.trials import read_trial
@@ -20,8 +21,9 @@ Row = dict[str, Any]
 def candidates(sealed: SealedStudy, stages: dict[str, Any]) -> list[Row]:
     """One row for each registered candidate, in registered order; ``stages`` is the section of that name.
 
-    ``verdict`` is KEPT, REJECTED with a ``reason`` code, NOT RUN or NO VERDICT. What was measured stands beside it in
-    all cases, with the SHA-256 of the file it comes from. Of rivals that could all be kept, the fastest is.
+    ``verdict`` is KEPT, REJECTED or NO VERDICT with a ``reason`` code, NOT RUN, or NO VERDICT for want of a
+    measurement. What was measured stands beside it in all cases, with the SHA-256 of the file it comes from. Of rivals
+    that could all be kept, the fastest is.
     """
     planned = {run.arm: run for run in sealed.planned if run.role == "candidate"}
     read = {name: _read(sealed, run) for name, run in planned.items()}
@@ -48,6 +50,7 @@ def _judge(
 ) -> Judged[CandidateJudgement]:
     if not isinstance(measured, Measured):
         return Judged(None, None)
+    rule = sealed.study.decision
     return judged(
         "it",
         lambda: judge_candidate(
@@ -59,6 +62,8 @@ def _judge(
             superseded_by,
             measured.curves,
             measured.step_unit,
+            measured.base_nonfinite_steps,
+            rule is not None and rule.allow_detectable_difference,
         ),
     )
 
@@ -75,7 +80,7 @@ def _superseding(
     gains = {
         other: _gain(read[other].result)
         for other in [name, *rivals]
-        if (judgement := alone[other].result) is not None and judgement.kept
+        if (judgement := alone[other].result) is not None and judgement.verdict is CandidateVerdict.KEPT
     }
     best = max(gains, key=lambda other: gains[other], default=name)
     return best if name in gains and gains[best] > gains[name] else None
@@ -106,6 +111,7 @@ def _row(
         "minimum_effect": sealed.study.least_gain(name),
         "reason": None,
         "evidence": None if run is None else _evidence(run),
+        "disturbed": [] if run is None else disturbed(run.facts["host"], quiet(sealed)),
     }
     measured = read.result
     if isinstance(measured, str):
@@ -118,9 +124,8 @@ def _row(
         return {**row, "verdict": str(CandidateVerdict.NO_VERDICT), "sentence": judgement.reason}
     if found.reason is Reason.NO_GAIN and measured.factor.result is None:
         return {**row, "verdict": str(CandidateVerdict.NO_VERDICT), "sentence": measured.factor.reason}
-    verdict = CandidateVerdict.KEPT if found.kept else CandidateVerdict.REJECTED
     reason = None if found.reason is None else str(found.reason)
-    return {**row, "verdict": str(verdict), "reason": reason, "sentence": found.sentence}
+    return {**row, "verdict": str(found.verdict), "reason": reason, "sentence": found.sentence}
 
 
 def _evidence(run: SealedRun) -> Row:
@@ -137,4 +142,6 @@ def _whole(measured: Measured, arm: str, stages: dict[str, Any]) -> Row | None:
     )
     if share is None or measured.factor.result is None or not 0 <= share <= 1:
         return None
-    return {"share": share, "factor": amdahl.whole(share, measured.factor.result.factor)}
+    found = measured.factor.result
+    ends = {"factor": found.factor, "low": found.low, "high": found.high}
+    return {"share": share, **{name: None if end is None else amdahl.whole(share, end) for name, end in ends.items()}}

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachograph.analysis.deviations import FOREIGN_CPUS
-from tachograph.analysis.factors import headline_factor
+from tachograph.analysis.disturbance import busy, loaded
+from tachograph.analysis.factors import factor_of, headline_factor
 from tachograph.analysis.rates import ITERATION, RETAINED
 from tachograph.analysis.sealed import SealedRun, SealedStudy
 from tachograph.evidence.cost import OneOff, break_even, one_off
@@ -17,51 +17,73 @@ from tachograph.evidence.drift import drift_model
 from tachograph.evidence.placebo import judge_placebo, placebo_cap
 from tachograph.evidence.randomness import generator
 from tachograph.evidence.throughput import ThroughputError, retained
-from tachograph.evidence.warmup import Steadiness, assess_study
+from tachograph.evidence.warmup import RELEVANT, Outcome, Steadiness, assess_study
 from tachograph.evidence.withinrun import within_run
 from tachograph.study.registration import current
 
 Floats = NDArray[np.float64]
 Row = dict[str, Any]
 
+# At most this share of stationary studies may lose their verdict to a test of these (statistics.md, 3.1): one half is
+# that of the steadiness of all runs and arms together, the other that of the drift, divided among the arms.
+FALSE_CAPS = 0.05
+
 
 def steadiness(sealed: SealedStudy) -> dict[str, Any]:
     """Outcome of the warm-up rule for every run of the blocks and for the mean series of each arm.
 
     ``runs`` also hold the precision within the run, a secondary line: runs differ by more than it says.
+    ``longer_warmup``: how many iterations the MSER rule drops where a warm-up longer than the registered one was found
+    (the most of any run or mean series, the same for all arms), else None.
     """
     stage, warmup = sealed.trainer.history.stage.name, sealed.study.design.warmup
     durations: dict[str, Floats] = {}
     arms: dict[str, str] = {}
-    early: dict[str, int] = {}
+    rows: dict[str, NDArray[np.int64]] = {}
     for run in sealed.of_role("run"):
-        key, (seconds, work, dropped) = run.planned.key, _usable(run, stage, warmup)
-        if len(seconds):
+        key, (usable, seconds, work) = run.planned.key, _usable(run, stage)
+        if len(usable):
             durations[key] = seconds / work * work.mean()  # at equal work per iteration
-            arms[key], early[key] = run.planned.arm, dropped
-    found = assess_study(durations, arms, early)
+            arms[key], rows[key] = run.planned.arm, usable
+    found = judge_steadiness(durations, arms, {key: _early(usable, warmup) for key, usable in rows.items()})
+    for one in found["runs"]:
+        one["within_run"] = _precision(sealed, one["run"], stage)
+    return {**found, "longer_warmup": _longer_warmup(found, rows, arms, warmup)}
+
+
+def _longer_warmup(found: Row, rows: dict[str, NDArray[np.int64]], arms: dict[str, str], warmup: int) -> int | None:
+    of_runs = [(one, rows[one["run"]]) for one in found["runs"]]
+    of_arms = [(one, next(rows[key] for key in rows if arms[key] == arm)) for arm, one in found["arms"].items()]
+    flagged = [(one, usable) for one, usable in (*of_runs, *of_arms) if Outcome.LONGER_WARMUP in one["flags"]]
+    dropped = [int(usable[one["mser"]]) for one, usable in flagged]
+    return max((number for number in dropped if number > warmup), default=None)
+
+
+def judge_steadiness(durations: dict[str, Floats], arms: dict[str, str], early: dict[str, int]) -> Row:
+    """The section, but for the precision within the runs; the arguments are those of :func:`assess_study`."""
+    found = assess_study(durations, arms, early, FALSE_CAPS / 2)
     return {
-        "runs": [
-            {"run": key, "arm": arms[key], **_outcome(one), "within_run": _precision(sealed, key, stage)}
-            for key, one in found.runs.items()
-        ],
+        "runs": [{"run": key, "arm": arms[key], **_outcome(one)} for key, one in found.runs.items()],
         "arms": {arm: _outcome(one) for arm, one in found.arms.items()},
         "headline": found.headline,
+        "no_headline": [f"{key}: {why}" for key, one in found.runs.items() if (why := one.no_headline)],
         "capped": found.capped,
     }
 
 
-def _usable(run: SealedRun, duration: str, warmup: int) -> tuple[Floats, Floats, int]:
-    """Seconds and work of the iterations that can give a rate, and how many of them are warm-up.
-
-    An evaluation or a compilation within the warm-up is no row of these, so that fewer may be warm-up.
-    """
+def _usable(run: SealedRun, duration: str) -> tuple[NDArray[np.int64], Floats, Floats]:
+    """Which rows of the history can give a rate, with the seconds and the work of each."""
     assert run.history is not None
     try:
         rows = retained(run.history, duration, 0).rows
     except ThroughputError:
         rows = np.zeros(0, dtype=np.int64)
-    return run.history.durations[duration][rows], run.history.work[rows], int((rows < warmup).sum())
+    return rows, run.history.durations[duration][rows], run.history.work[rows]
+
+
+def _early(usable: NDArray[np.int64], warmup: int) -> int:
+    """How many usable rows are warm-up: fewer than registered where an evaluation or a compilation lies in it."""
+    return int((usable < warmup).sum())
 
 
 def _outcome(one: Steadiness) -> Row:
@@ -70,27 +92,39 @@ def _outcome(one: Steadiness) -> Row:
 
 
 def _precision(sealed: SealedStudy, key: str, stage: str) -> Row | None:
-    seconds, work, dropped = _usable(sealed.runs[key], stage, sealed.study.design.warmup)
+    usable, seconds, work = _usable(sealed.runs[key], stage)
+    dropped = _early(usable, sealed.study.design.warmup)
     rng = generator(current(sealed.registration)["sha256"], f"within run {key}")
-    found = within_run(work[dropped:], seconds[dropped:], rng)
+    found = within_run(work[dropped:], seconds[dropped:], rng, sealed.trainer.history.period)
     return None if found is None else asdict(found)
 
 
-def drift(sealed: SealedStudy, runs: list[Row], order: dict[str, Any]) -> list[Row]:
-    """Sensitivity to a drift over the session, for each arm over the reference; ``factor`` is without the drift."""
-    reference = sealed.study.design.reference
+def no_headline(section: Row) -> str | None:
+    """Why there is no headline factor, from the section of the steadiness; None where there is one."""
+    if section["headline"]:
+        return None
+    return f"no headline factor, as {'; '.join(section['no_headline'])}"
+
+
+def drift(arm_order: list[str], runs: list[Row], realised: list[str]) -> list[Row]:
+    """Sensitivity to a drift over the session, for each arm over the reference; ``factor`` is without the drift.
+
+    ``arm_order``: the reference first. ``realised``: the keys of ``runs`` in the order in which they were made.
+    """
+    reference, *others = arm_order
     found = []
-    for arm in sealed.other_arms:
+    for arm in others:
         rated = {
             run["run"]: run
             for run in runs
             if run["role"] == "run" and run["arm"] in (reference, arm) and run["rates"]["stage"][RETAINED]["value"]
         }
-        placed = [rated[key] for key in order["realised"] if key in rated]
+        placed = [rated[key] for key in realised if key in rated]
         model = drift_model(
             [run["rates"]["stage"][RETAINED]["value"] for run in placed],
             [run["arm"] == arm for run in placed],
             [str(run["block"]) for run in placed],
+            FALSE_CAPS / 2 / len(others),
         )
         if model is None:
             found.append({"arm": arm, "factor": None, "reason": "too few blocks to tell drift, block and arm apart"})
@@ -129,26 +163,42 @@ def placebo(sealed: SealedStudy, runs: list[Row], factors: list[Row]) -> dict[st
     }
 
 
-def costs(sealed: SealedStudy) -> list[Row]:
-    """What warm-up costs once, block by block, and after how many iterations the arm is ahead, start included."""
+def costs(sealed: SealedStudy, factors: list[Row]) -> list[Row]:
+    """What warm-up costs once, block by block, and after how many iterations the arm is ahead, start included.
+
+    ``ahead`` is a :class:`~tachograph.evidence.cost.BreakEven` by the arm's factor of the iteration over all blocks.
+    Where iterations differ in work, what the first ones cost beyond others is not known: then the seconds and
+    ``ahead`` are None and ``reason`` says why.
+    """
     reference = sealed.study.design.reference
     found = []
     for arm in sealed.other_arms:
+        factor = factor_of(factors, arm, ITERATION, RETAINED)
         for run in sealed.of_arm(arm):
             other = sealed.runs.get(f"run-{reference}-seed{run.planned.seed}")
-            mine, theirs = _one_off(sealed, run), None if other is None else _one_off(sealed, other)
-            if mine is None or theirs is None:
+            if other is None:
                 continue
-            found.append(
-                {
-                    "arm": arm,
-                    "seed": run.planned.seed,
-                    "one_off_seconds": mine.seconds,
-                    "reference_one_off_seconds": theirs.seconds,
-                    "break_even_iterations": break_even(theirs, mine),
-                }
-            )
+            row: Row = {"arm": arm, "seed": run.planned.seed, "once_seconds": None, "reference_once_seconds": None}
+            uneven = _uneven_work(sealed, [other, run])
+            mine, theirs = _one_off(sealed, run), _one_off(sealed, other)
+            if uneven is not None:
+                found.append({**row, "ahead": None, "reason": uneven})
+            elif mine is not None and theirs is not None:
+                ahead = break_even(mine.seconds - theirs.seconds, theirs.typical, factor)
+                seconds = {"once_seconds": mine.seconds, "reference_once_seconds": theirs.seconds}
+                found.append({**row, **seconds, "ahead": asdict(ahead), "reason": None})
     return found
+
+
+def _uneven_work(sealed: SealedStudy, runs: list[SealedRun]) -> str | None:
+    """A sentence where the iterations of a block differ in work, so that a longer one may have done more."""
+    histories = [run.history for run in runs if run.history is not None]
+    work = np.concatenate([history.work[history.curve_rows] for history in histories])
+    work = work[np.isfinite(work) & (work > 0)]
+    if not len(work) or work.max() <= (1 + RELEVANT) * work.min():
+        return None
+    unit = sealed.trainer.history.work.unit
+    return f"an iteration did {work.min():,.0f} to {work.max():,.0f} {unit}"
 
 
 def _one_off(sealed: SealedStudy, run: SealedRun) -> OneOff | None:
@@ -184,10 +234,11 @@ def reservations(analysis: dict[str, Any]) -> list[Row]:
     for arm, one in analysis["steadiness"]["arms"].items():
         if _shaky(one):
             say(f"mean of arm {arm}: {one['outcome']}", arm)
-    blocks = [run for run in analysis["runs"] if run["role"] == "run"]
+    blocks, bounds = [run for run in analysis["runs"] if run["role"] == "run"], analysis["quiet"]
     disturbed = {
-        "other programs kept the processors busy": [run for run in blocks if _busy(run) is True],
-        "what other programs did is unknown": [run for run in blocks if _busy(run) is None],
+        "other programs kept the processors busy": [run for run in blocks if busy(run["host"], bounds) is True],
+        "what other programs did is unknown": [run for run in blocks if busy(run["host"], bounds) is None],
+        "the load exceeded the registered one, or is unknown,": [run for run in blocks if loaded(run["host"], bounds)],
         "other programs used the GPU": [run for run in blocks if _gpu(run) == "contaminated"],
         "whether other programs used the GPU is unknown": [run for run in blocks if _gpu(run) == "unknown"],
     }
@@ -214,12 +265,6 @@ def reservations(analysis: dict[str, Any]) -> list[Row]:
 
 def _shaky(one: Row) -> bool:
     return bool(one["outcome"] in ("slowdown", "no steady state", "INSUFFICIENT"))
-
-
-def _busy(run: Row) -> bool | None:
-    """Whether other programs worked on the processors during a run; None if nobody knows."""
-    mean = run["host"]["quantities"].get("cpu_foreign", {}).get("mean")
-    return None if mean is None else bool(mean > FOREIGN_CPUS)
 
 
 def _gpu(run: Row) -> str:

@@ -21,13 +21,15 @@ def conduct(sealed: SealedStudy) -> dict[str, Any]:
     The rules are those of the engine, the same for every study; ``exclusion_rules`` also name the gates by which the
     runs of this study were judged.
     """
-    gates = dict.fromkeys(check["name"] for run in sealed.runs.values() for check in run.facts["checks"])
+    single = [run for run in sealed.runs.values() if not run.planned.in_turn]  # others' checks are runs, not gates
+    gates = dict.fromkeys(check["name"] for run in single for check in run.facts["checks"])
+    in_turn = "; nor does a candidate of which one run fails one" if len(single) < len(sealed.runs) else ""
     return {
         "timestamp_proof": timestamp_proof(sealed.registration["original"]["git"]["workflow"]),
         "stopping_rule": STOPPING,
         "exclusion_rules": [
             BY_STATUS,
-            *([f"an attempt that fails a gate does not count: {', '.join(gates)}"] if gates else []),
+            *([f"an attempt that fails a gate does not count: {', '.join(gates)}{in_turn}"] if gates else []),
             BY_DISCARD,
         ],
     }

@@ -32,7 +32,7 @@ def curves(sealed: SealedStudy) -> list[dict[str, Any]]:
             {
                 "metric": column,
                 "label": column.replace("_", " ") if metric is None else metric.label,
-                "margin": None if metric is None else {"value": metric.margin, "reason": metric.reason},
+                "margin": None if metric is None else {"value": metric.delta, "reason": metric.reason},
                 "rows": [_row(sealed, run, column) for arm in sealed.other_arms for run in sealed.of_arm(arm)],
             }
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tachograph.analysis.conditions import no_headline
 from tachograph.analysis.factors import headline_factor
 from tachograph.analysis.sealed import SealedStudy
 from tachograph.evidence.decision import DecisionJudgement, SpeedJudgement, decide, speed_verdict
@@ -41,7 +42,8 @@ def _arm(rule: DecisionRule, analysis: dict[str, Any], arm: str) -> dict[str, An
     shown = parity.result or ParityVerdict.NO_VERDICT
     speed = judged("the speed", lambda: _speed(rule, analysis, arm, shown))
     curve = judged("the curves", lambda: _curve(analysis, arm))
-    found = judged("the decision", lambda: _decide(rule, analysis["counts"], speed, curve, parity))
+    ground = next((one.get("why", one["sentence"]) for one in analysis["curve_verdicts"] if one["arm"] == arm), "")
+    found = judged("the decision", lambda: _decide(rule, analysis["counts"], speed, curve, parity, ground))
     caps = speed.result.caps if speed.result else ()
     decided = found.result or DecisionJudgement(Decision.HOLD, found.reason or "it could not be judged")
     return {
@@ -62,8 +64,20 @@ def _speed(rule: DecisionRule, analysis: dict[str, Any], arm: str, parity: Parit
     found = headline_factor(analysis["factors"], arm)
     factor: Judged[Factor] = Judged(found, None if found else one.get("reason"))
     caps = [one["sentence"] for one in analysis["reservations"] if one["arm"] in (None, arm)]
-    steady, ceiling = analysis["steadiness"]["headline"], math.inf if rule.ceiling is None else rule.ceiling
-    return speed_verdict(factor, rule.minimum_effect, caps, steady, ceiling, parity)
+    ceiling, origin = ceiling_of(rule, analysis["stages"], arm)
+    unsteady = no_headline(analysis["steadiness"])
+    return speed_verdict(factor, rule.minimum_effect, caps, unsteady, ceiling, parity, origin)
+
+
+def ceiling_of(rule: DecisionRule, stages: dict[str, Any], arm: str) -> tuple[float, str]:
+    """The largest factor of ``arm`` that can be true, and whence: registered, else by Amdahl's law on the profiles."""
+    if rule.ceiling is not None:
+        return rule.ceiling, "registered"
+    one = stages["bounds"].get(arm)
+    if one is None:
+        return math.inf, "none"
+    parts = f"{len(one['parts'])} stages" if len(one["parts"]) > 1 else one["parts"][0]
+    return one["factor"], f"Amdahl's law: {parts} of the reference's profile, {one['share']:.1%} of a step"
 
 
 def _curve(analysis: dict[str, Any], arm: str) -> CurveVerdict:
@@ -84,6 +98,7 @@ def _decide(
     speed: Judged[SpeedJudgement],
     curve: Judged[CurveVerdict],
     parity: Judged[ParityVerdict],
+    curve_why: str,
 ) -> DecisionJudgement:
     incomplete = None
     if counts["counted"] < counts["planned"]:
@@ -96,5 +111,6 @@ def _decide(
         rule.sessions,
         rule.allow_detectable_difference,
         speed.result.sentence if speed.result else None,
+        curve_why if curve.result else "",
         incomplete,
     )

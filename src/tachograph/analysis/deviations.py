@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from tachograph.analysis.disturbance import foreign_cpus, loaded, quiet
 from tachograph.analysis.sealed import Sealed, SealedStudy, intact
 from tachograph.evidence.ingest import DEVIATIONS
 
-FOREIGN_CPUS = 0.1  # processors; more work of other programs than this is told
 BEFORE, AFTER = "before results were known", "after results were known"
 
 
@@ -190,15 +190,36 @@ def _waits(sealed: Sealed) -> Iterator[dict[str, Any]]:
         )
 
 
-def _contention(sealed: Sealed) -> Iterator[dict[str, Any]]:
-    busy = {key: run.facts["host"]["quantities"].get("cpu_foreign", {}).get("mean") for key, run in sealed.runs.items()}
-    found = ", ".join(f"{key} {value:.2f}" for key, value in busy.items() if value is not None and value > FOREIGN_CPUS)
+def _contention(sealed: SealedStudy) -> Iterator[dict[str, Any]]:
+    """Every counted job that was disturbed; the factors rest on the runs of the blocks alone."""
+    bounds = quiet(sealed)
+    limit = bounds["foreign_cpus"]
+    busy = {key: foreign_cpus(run.facts["host"]) for key, run in sealed.runs.items()}
+    found = {key: value for key, value in busy.items() if value is not None and value > limit}
     if found:
+        blocks = [key for key in found if sealed.runs[key].planned.role == "run"]
+        told = ", ".join(f"{key} {value:.2f}" for key, value in found.items())
         yield _entry(
             "contention",
-            f"other programs kept processors busy, on average: {found}",
-            effect="these runs may be slower than they would be alone",
+            f"other programs kept more than {limit:g} processors busy, on average through a job: {told}",
+            effect=f"these jobs may be slower than they would be alone; {_among(sealed, blocks)}",
         )
+    over = [key for key, run in sealed.runs.items() if loaded(run.facts["host"], bounds)]
+    if over:
+        yield _entry(
+            "contention",
+            f"the load average exceeded the registered {bounds['load']:g}, or is unknown, during {', '.join(over)}",
+            effect="these jobs may be slower than they would be alone",
+        )
+
+
+def _among(sealed: Sealed, blocks: list[str]) -> str:
+    """Which runs of the blocks, on which the factors rest, are among disturbed jobs."""
+    if not blocks:
+        return "no run of the blocks is among them"
+    if len(blocks) == sum(run.planned.role == "run" for run in sealed.runs.values()):
+        return "every run of the blocks is among them"
+    return f"among them are runs of the blocks: {', '.join(blocks)}"
 
 
 def _environments(sealed: Sealed) -> Iterator[dict[str, Any]]:
@@ -240,3 +261,6 @@ def _profiles(stages: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for arm, summary in stages["arms"].items():
         for sentence in summary["warnings"]:
             yield _entry("profile", f"profile of arm {arm}: {sentence}")
+    for one in stages["checks"]:
+        if one["sentence"]:
+            yield _entry("profile", one["sentence"], effect="none on the headline, which rests on the training runs")

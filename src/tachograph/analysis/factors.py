@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, fields
 from typing import Any
 
-from tachograph.analysis.rates import ITERATION, RETAINED, SENSITIVITY, WHOLE, WINDOW
+from tachograph.analysis.rates import ITERATION, LONGER, RETAINED, SENSITIVITY, WHOLE, WINDOW, retained_rates
 from tachograph.analysis.refusal import comparison_refused
 from tachograph.analysis.sealed import SealedStudy
 from tachograph.evidence.interval import Factor, IntervalError, RunRate, factor_of_runs
+from tachograph.evidence.throughput import spread
 from tachograph.study.reach import alpha_of
 
 HEADLINE = ("stage", RETAINED)
@@ -20,8 +21,9 @@ def factors(sealed: SealedStudy, runs: list[dict[str, Any]]) -> list[dict[str, A
     A factor is a ratio of rates (work per second), numerator over denominator, its mean the geometric one.
     """
     found = []
+    longer = any(LONGER in run["rates"]["stage"] for run in runs)
     for arm in sealed.other_arms:
-        for quantity, window, label in _quantities(sealed):
+        for quantity, window, label in _quantities(sealed, longer):
             found.append(_factor(sealed, runs, arm, quantity, window, label))
         stage = sealed.trainer.history.stage.name
         phases = [phase.name for phase in sealed.trainer.history.phases if phase.name != stage]
@@ -31,18 +33,24 @@ def factors(sealed: SealedStudy, runs: list[dict[str, Any]]) -> list[dict[str, A
 
 def headline_factor(factors: list[dict[str, Any]], arm: str) -> Factor | None:
     """The headline factor of ``arm`` among the entries of :func:`factors`, None where it has none."""
-    one = next((one for one in factors if one["headline"] and one["numerator"] == arm), None)
+    return factor_of(factors, arm, *HEADLINE)
+
+
+def factor_of(factors: list[dict[str, Any]], arm: str, quantity: str, kind: str) -> Factor | None:
+    """The factor of ``arm`` of that quantity over that kind of window, None where there is none."""
+    wanted = (arm, quantity, kind)
+    one = next((one for one in factors if (one["numerator"], one["quantity"], one["kind"]) == wanted), None)
     if one is None or one["factor"] is None:
         return None
     return Factor(**{field.name: one[field.name] for field in fields(Factor)})
 
 
-def _quantities(sealed: SealedStudy) -> list[tuple[str, str, str]]:
+def _quantities(sealed: SealedStudy, longer: bool) -> list[tuple[str, str, str]]:
     stage = f"{sealed.trainer.history.stage.name} throughput"
     wanted = [("stage", RETAINED, stage), ("stage", WHOLE, stage)]
     if sealed.study.design.window is not None:
         wanted.append(("stage", WINDOW, stage))
-    wanted += [("stage", window, stage) for window in SENSITIVITY]
+    wanted += [("stage", window, stage) for window in (*SENSITIVITY, *([LONGER] if longer else []))]
     wanted += [
         ("iteration", RETAINED, "iteration wall throughput"),
         ("iteration", WHOLE, "iteration wall throughput"),
@@ -109,22 +117,34 @@ def _compare(
     return {**entry, **asdict(found)}
 
 
+def seed_spread(sealed: SealedStudy, runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """How far the runs of each arm lie apart after warm-up, from seed to seed."""
+    found = []
+    for arm in (sealed.study.design.reference, *sealed.other_arms):
+        rates = retained_rates(runs, arm)
+        known = {"low": min(rates), "high": max(rates)} if rates else {"low": None, "high": None}
+        found.append({"arm": arm, "runs": len(rates), **known, "spread": spread(rates)})
+    return found
+
+
 def _run_rates(group: dict[int, tuple[dict[str, Any], dict[str, Any]]]) -> list[RunRate]:
     return [RunRate(rate["value"], str(block), run["seed"]) for block, (run, rate) in group.items() if rate["value"]]
 
 
 def baseline(sealed: SealedStudy, series: list[dict[str, Any]]) -> dict[str, Any]:
-    """The short run before anything is compared: its rate iteration by iteration."""
+    """The short run before anything is compared: its rate iteration by iteration, and how far these lie apart."""
     if sealed.study.design.baseline is None:
         return {"registered": False, "reason": "no baseline is registered"}
     found = next((one for one in series if one["role"] == "baseline"), None)
     if found is None:
         return {"registered": True, "rates": None, "reason": "the baseline run does not count"}
+    rates = [work / seconds for work, seconds in zip(found["work"], found["stage_seconds"], strict=True)]
     return {
         "registered": True,
         "run": found["run"],
         "unit": f"{sealed.trainer.history.work.unit}/s",
-        "rates": [work / seconds for work, seconds in zip(found["work"], found["stage_seconds"], strict=True)],
+        "rates": rates,
+        "spread": spread(rates),
         "stage_seconds": found["stage_seconds"],
         "iteration_seconds": found["iteration_seconds"],
     }

@@ -20,6 +20,8 @@ def table_names(study: AnyStudy, trainer: Program) -> list[str]:
         "runs": True,
         "iterations": True,
         "factors": len(study.arms) > 1,
+        "blocks": len(study.arms) > 1,
+        "spread": True,
         "stages": study.profile is not None,
         "component": study.component,
         "sweep": study.sweep is not None,

@@ -16,12 +16,17 @@ from tachograph.models.trainer import HistoryFile
 ITERATION = "iteration"
 WHOLE, RETAINED, WINDOW = "whole run", "retained", "window"
 SENSITIVITY = ("twice the warm-up", "second half")  # always computed beside the headline (statistics.md, 3.1)
+LONGER = "longer warm-up"  # where steadiness finds one: without the iterations that the MSER rule drops
+REASONS = {"resumed": "a resumed session's start", "clock": "a step of the clock", "missing": "missing numbers"}
 LONGEST_SERIES = 2000  # points of a run that figures and record.json keep; the history itself is in the record
 
 
-def run_rows(sealed: SealedStudy) -> list[dict[str, Any]]:
-    """One entry for each counted training run, in registered order."""
-    return [_row(sealed, run) for run in sealed.runs.values() if run.history is not None]
+def run_rows(sealed: SealedStudy, longer_warmup: int | None = None) -> list[dict[str, Any]]:
+    """One entry for each counted training run, in registered order.
+
+    ``longer_warmup``: iterations to drop in a further window, where the registered warm-up is too short.
+    """
+    return [_row(sealed, run, longer_warmup) for run in sealed.runs.values() if run.history is not None]
 
 
 def checkpoints(sealed: SealedStudy) -> dict[str, int]:
@@ -30,8 +35,10 @@ def checkpoints(sealed: SealedStudy) -> dict[str, int]:
     return {run.planned.key: int(run.history.is_checkpoint.sum()) for run in runs if run.history is not None}
 
 
-def rates_of(sealed: SealedStudy, run: SealedRun, duration: str) -> dict[str, dict[str, Any]]:
-    """The rates of ``duration`` of one run: over the whole run, after warm-up, in the registered window.
+def rates_of(
+    sealed: SealedStudy, run: SealedRun, duration: str, longer_warmup: int | None = None
+) -> dict[str, dict[str, Any]]:
+    """The rates of ``duration`` of one run: over the whole run, after warm-up, in the registered window, and others.
 
     Each is ``{"value", "unit", "work", "seconds", "iterations", "window"}``, or ``{"value": None, "reason"}``.
     """
@@ -47,7 +54,10 @@ def rates_of(sealed: SealedStudy, run: SealedRun, duration: str) -> dict[str, di
             first, last = design.window
             rows = rows_between(history, duration, first, last)
             found[WINDOW] = _rate(lambda: rate(history, duration, rows, f"iterations {first} to {last}"))
-        for name, dropped in zip(SENSITIVITY, (2 * max(design.warmup, 1), len(history) // 2), strict=True):
+        windows = dict(zip(SENSITIVITY, (2 * max(design.warmup, 1), len(history) // 2), strict=True))
+        if longer_warmup is not None:
+            windows[LONGER] = longer_warmup
+        for name, dropped in windows.items():
             label = f"iterations after {dropped} ({name})"
             found[name] = _rate(lambda dropped=dropped, label=label: _after(history, duration, dropped, label))
     return found
@@ -72,7 +82,7 @@ def _rate(compute: Any) -> dict[str, Any]:
     return dict(vars(found))
 
 
-def _row(sealed: SealedStudy, run: SealedRun) -> dict[str, Any]:
+def _row(sealed: SealedStudy, run: SealedRun, longer_warmup: int | None) -> dict[str, Any]:
     assert run.history is not None
     history, planned, facts = run.history, run.planned, run.facts
     stage = sealed.trainer.history.stage.name
@@ -86,7 +96,7 @@ def _row(sealed: SealedStudy, run: SealedRun) -> dict[str, Any]:
         "attempt": run.attempt.number,
         "iterations": len(history.curve_rows),
         "rates": {
-            "stage": rates_of(sealed, run, stage),
+            "stage": rates_of(sealed, run, stage, longer_warmup),
             "iteration": rates_of(sealed, run, ITERATION),
             "end to end": {WHOLE: _rate(lambda: end_to_end(history, ITERATION, run.wall_seconds))},
         },
@@ -110,6 +120,13 @@ def _row(sealed: SealedStudy, run: SealedRun) -> dict[str, Any]:
     }
 
 
+def retained_rates(runs: list[dict[str, Any]], arm: str) -> list[float]:
+    """Stage rates after warm-up of the runs of the blocks of ``arm``; ``runs`` are entries of :func:`run_rows`."""
+    own = [run for run in runs if run["role"] == "run" and run["arm"] == arm]
+    found = [run["rates"]["stage"].get(RETAINED, {}).get("value") for run in own]
+    return [value for value in found if value]
+
+
 def facts_of(history: HistoryFile) -> list[str]:
     """Columns that say what really ran; the state of the cache is one of them."""
     return [*history.facts, *([history.cache] if history.cache and history.cache not in history.facts else [])]
@@ -123,7 +140,8 @@ def series(sealed: SealedStudy) -> list[dict[str, Any]]:
     found = []
     for run in runs:
         assert run.history is not None
-        rows = retained(run.history, stage, 0).rows if len(run.history) else np.zeros(0, dtype=np.int64)
+        kept = retained(run.history, stage, 0) if len(run.history) else None
+        rows = np.zeros(0, dtype=np.int64) if kept is None else kept.rows
         stride = max(1, -(-len(rows) // LONGEST_SERIES))
         rows = rows[::stride]
         history = run.history
@@ -134,6 +152,7 @@ def series(sealed: SealedStudy) -> list[dict[str, Any]]:
                 "arm": run.planned.arm,
                 "seed": run.planned.seed,
                 "every": stride,
+                "left_out": {} if kept is None else dict(kept.left_out),
                 "iteration": history.iteration[rows].tolist(),
                 "work": history.work[rows].tolist(),
                 "stage_seconds": history.durations[stage][rows].tolist(),
@@ -141,3 +160,22 @@ def series(sealed: SealedStudy) -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def not_drawn(series: list[dict[str, Any]]) -> str:
+    """Which iterations of the runs of a figure have no point in it, and why, in words; empty where all have one.
+
+    ``series`` is that of :func:`series`; the runs of the preflight are in no figure.
+    """
+    shown = [one for one in series if one["role"] != "preflight"]
+    reasons: dict[str, int] = {}
+    for one in shown:
+        for reason, count in one["left_out"].items():
+            reasons[reason] = reasons.get(reason, 0) + count
+    told = []
+    if reasons:
+        counted = ", ".join(f"{count} {REASONS.get(reason, reason)}" for reason, count in reasons.items())
+        told.append(f"{sum(reasons.values())} iterations give no rate and have no point ({counted})")
+    thinned = {one["run"]: one["every"] for one in shown if one["every"] > 1}
+    told += [f"of {run} one iteration in {every} is drawn" for run, every in thinned.items()]
+    return "; ".join(told)

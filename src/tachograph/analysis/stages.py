@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import math
+from statistics import geometric_mean
 from typing import Any
 
+from tachograph.analysis.disturbance import disturbed, quiet
+from tachograph.analysis.factors import headline_factor
+from tachograph.analysis.rates import retained_rates
 from tachograph.analysis.sealed import SealedRun, SealedStudy
 from tachograph.errors import TachographError
-from tachograph.evidence.profile import parse_profile
-from tachograph.evidence.stages import ArmSummary, ArmTime, stage_table
+from tachograph.evidence.profile import Profile, parse_profile
+from tachograph.evidence.stages import ArmSummary, ArmTime, StageTable, stage_table
 from tachograph.study.planning import COMPONENT
 
 
-def stages(sealed: SealedStudy) -> dict[str, Any]:
-    """``rows`` (stage, group, parent, per arm ms per step and share), ``arms`` (totals), ``factors``, or a reason."""
+def stages(sealed: SealedStudy, training: list[dict[str, Any]], measured: list[dict[str, Any]]) -> dict[str, Any]:
+    """``rows`` (stage, group, parent, per arm ms per step and share), ``arms`` (totals), ``factors``, or a reason.
+
+    ``checks``: the factor of the whole step beside the headline, for every arm that has one. ``training`` and
+    ``measured`` are the sections runs and factors.
+    """
     if sealed.study.profile is None:
         return _without("no profile is registered", registered=False)
     runs = [run for run in sealed.of_role("profile") if run.planned.arm != COMPONENT]
@@ -21,7 +29,7 @@ def stages(sealed: SealedStudy) -> dict[str, Any]:
         return _without("no profile counts")
     try:
         profiles = {run.planned.arm: parse_profile(run.content(), _source(run)) for run in runs}
-        table = stage_table(profiles)
+        table = stage_table(profiles, _training_rates(sealed, profiles, training))
     except TachographError as error:
         return _without(str(error))
     reference = sealed.study.design.reference
@@ -41,13 +49,54 @@ def stages(sealed: SealedStudy) -> dict[str, Any]:
             }
             for row in table.rows
         ],
-        "arms": {arm: _summary(summary) for arm, summary in table.arms.items()},
+        "arms": {
+            run.planned.arm: {
+                **_summary(table.arms[run.planned.arm]),
+                "disturbed": disturbed(run.facts["host"], quiet(sealed)),
+            }
+            for run in runs
+        },
         "factors": {
             arm: table.factor(reference, arm)
             for arm in sealed.other_arms
             if arm in table.arms and reference in table.arms
         },
+        "checks": _checks(sealed, table, measured),
+        "bounds": _bounds(sealed, table),
     }
+
+
+def _training_rates(
+    sealed: SealedStudy, profiles: dict[str, Profile], training: list[dict[str, Any]]
+) -> dict[str, float]:
+    """The geometric mean of the retained rate of each profiled arm's runs, where both count the same unit of work."""
+    unit = sealed.trainer.history.work.unit
+    rates = {arm: retained_rates(training, arm) for arm, profile in profiles.items() if profile.unit == unit}
+    return {arm: geometric_mean(found) for arm, found in rates.items() if found}
+
+
+def _checks(sealed: SealedStudy, table: StageTable, measured: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Amdahl's check of the stage table; ``sentence`` where the gap exceeds 5 %, else None."""
+    reference, found = sealed.study.design.reference, []
+    for arm in sealed.other_arms:
+        headline = headline_factor(measured, arm)
+        if headline is None or not {arm, reference} <= table.arms.keys():
+            continue
+        one = table.check(reference, arm, headline.factor)
+        sentence = (
+            f"the stages of {arm} and {reference} add up to a factor of {one.predicted:.2f}, the training runs give "
+            f"{one.measured:.2f} ({one.gap:+.1%}, over 5 %): the shares explain the profiles and not the headline"
+        )
+        found.append({"arm": arm, **vars(one), "sentence": sentence if one.flagged else None})
+    return found
+
+
+def _bounds(sealed: SealedStudy, table: StageTable) -> dict[str, dict[str, Any]]:
+    """By arm the largest factor that its stages allow by Amdahl's law; an arm without a limit is absent."""
+    reference = sealed.study.design.reference
+    profiled = [arm for arm in sealed.other_arms if {arm, reference} <= table.arms.keys()]
+    found = {arm: table.bound(reference, arm) for arm in profiled}
+    return {arm: vars(one) for arm, one in found.items() if one is not None and math.isfinite(one.factor)}
 
 
 def _time(time: ArmTime | None) -> dict[str, float] | None:
@@ -63,13 +112,22 @@ def _summary(summary: ArmSummary) -> dict[str, Any]:
         "rate": summary.rate,
         "uninstrumented_rate": bare,
         "instrumented_over_uninstrumented": None if bare is None else summary.rate / bare,
+        "training_rate": summary.training_rate,
         "warnings": list(summary.warnings),
         "publishable": summary.publishable,
     }
 
 
 def _without(reason: str, *, registered: bool = True) -> dict[str, Any]:
-    return {"registered": registered, "rows": [], "arms": {}, "steps": {}, "factors": {}, "reason": reason}
+    return {
+        "registered": registered,
+        "rows": [],
+        "arms": {},
+        "steps": {},
+        "factors": {},
+        "checks": [],
+        "reason": reason,
+    }
 
 
 def component(sealed: SealedStudy) -> dict[str, Any]:
@@ -82,7 +140,8 @@ def component(sealed: SealedStudy) -> dict[str, Any]:
     content = run.content()
     try:
         rates = [_rate(one) for one in content["rates"]]
-        return {"registered": True, "name": str(content["name"]), "threads": content.get("threads"), "rates": rates}
+        measured = {"name": str(content["name"]), "threads": content.get("threads"), "rates": rates}
+        return {"registered": True, **measured, "disturbed": disturbed(run.facts["host"], quiet(sealed))}
     except (KeyError, TypeError, ValueError) as error:
         reason = f"{_source(run)}: {error!r}, expected name and rates with name, unit and value"
         return {"registered": True, "rates": [], "reason": reason}

@@ -11,13 +11,16 @@ from tachograph.analysis.clocks import clocks
 from tachograph.analysis.conduct import conduct
 from tachograph.analysis.decision import decision
 from tachograph.analysis.deviations import deviations
+from tachograph.analysis.disturbance import quiet
 from tachograph.analysis.endings import endings
 from tachograph.analysis.evaluation import evaluation, projection
 from tachograph.analysis.notmeasured import not_measured
 from tachograph.analysis.preflight import preflight
 from tachograph.analysis.registered import registered
+from tachograph.analysis.remarks import remarks
 from tachograph.analysis.sealed import SealedMachine, SealedStudy, read_sealed, with_first_attempts
 from tachograph.analysis.sweep import forward_sweep
+from tachograph.analysis.variance import variance
 from tachograph.machine import sections as machine
 from tachograph.study.layout import StudyFolder
 from tachograph.study.state import counts
@@ -38,7 +41,8 @@ def sections(sealed: SealedStudy | SealedMachine) -> dict[str, Any]:
 
 def throughput_sections(sealed: SealedStudy) -> dict[str, Any]:
     """All sections of a throughput study; see the module of each for its content."""
-    runs = rates.run_rows(sealed)
+    steadiness = conditions.steadiness(sealed)
+    runs = rates.run_rows(sealed, steadiness["longer_warmup"])
     series = rates.series(sealed)
     found: dict[str, Any] = {
         "schema": "analysis/1",
@@ -50,32 +54,37 @@ def throughput_sections(sealed: SealedStudy) -> dict[str, Any]:
         "planned_runs": [execution.planned_row(run, sealed.state.run_status(run)) for run in sealed.planned],
         "attempts": execution.attempts(sealed),
         "runs": runs,
+        "quiet": quiet(sealed),
         "factors": factors.factors(sealed, runs),
         "baseline": factors.baseline(sealed, series),
-        "stages": stages.stages(sealed),
+        "seed_spread": factors.seed_spread(sealed, runs),
         "component": stages.component(sealed),
         "sweep": forward_sweep(sealed),
         "evaluation": evaluation(sealed),
         "curves": curve_section.curves(sealed),
         "repeat": curve_section.repeat(sealed),
-        "steadiness": conditions.steadiness(sealed),
-        "costs": conditions.costs(sealed),
+        "steadiness": steadiness,
         "endings": endings(sealed),
         "preflight": preflight(sealed),
         "order": execution.order(sealed),
         "time": execution.time(sealed),
         "series": {"rates": series, "curves": curve_section.curve_series(sealed)},
     }
+    found["stages"] = stages.stages(sealed, runs, found["factors"])
+    found["costs"] = conditions.costs(sealed, found["factors"])
     found["phases"] = phases.phases(sealed, found["factors"])
     found["projection"] = projection(sealed, found["phases"], found["evaluation"])
     found["ceilings"] = phases.ceilings(found["stages"], found["phases"])
     found["first_attempts"] = first_attempts(sealed)
     found["placebo"] = conditions.placebo(sealed, runs, found["factors"])
-    found["drift"] = conditions.drift(sealed, runs, found["order"])
+    found["drift"] = conditions.drift(found["registration"]["arm_order"], runs, found["order"]["realised"])
+    found["variance"] = variance(found["registration"]["arm_order"], runs, found["factors"], steadiness)
     found["clocks"] = clocks(found)
     found["reservations"] = conditions.reservations(found)
+    found["remarks"] = remarks(found)
     found["curve_verdicts"] = verdicts.curve_verdicts(sealed)
-    found["prediction"] = verdicts.prediction(sealed, found["factors"], runs, found["steadiness"]["headline"])
+    unsteady = conditions.no_headline(found["steadiness"])
+    found["prediction"] = verdicts.prediction(sealed, found["factors"], runs, unsteady)
     found["deviations"] = deviations(sealed, runs, found["order"], found["stages"])
     if sealed.trainer.history.checkpoint is not None:
         found["checkpoints"] = rates.checkpoints(sealed)

@@ -75,6 +75,34 @@ def _factors(analysis: Analysis) -> Rows:
     return columns, rows
 
 
+def _blocks(analysis: Analysis) -> Rows:
+    """The pairs that every factor rests on."""
+    columns = ["quantity", "window", "unit", "numerator", "denominator", "block", "seed"]
+    columns += ["rate_of_numerator", "rate_of_denominator", "factor"]
+    rows = [
+        [
+            one["label"], one["window"], one["unit"], one["numerator"], one["denominator"], pair["block"], pair["seed"],
+            pair["numerator"], pair["denominator"], pair["factor"],
+        ]
+        for one in analysis["factors"]
+        for pair in one["pairs"]
+    ]  # fmt: skip
+    return columns, rows
+
+
+def _spread(analysis: Analysis) -> Rows:
+    """How far rates lie apart: the iterations of the baseline, and the runs of each arm from seed to seed."""
+    columns = ["of", "arm", "rates", "lowest", "highest", "spread"]
+    rows: list[list[Any]] = []
+    baseline = analysis["baseline"]
+    if baseline.get("rates"):
+        rates = baseline["rates"]
+        rows.append(["iterations of the baseline", None, len(rates), min(rates), max(rates), baseline["spread"]])
+    for one in analysis["seed_spread"]:
+        rows.append(["runs after warm-up", *(one[key] for key in ("arm", "runs", "low", "high", "spread"))])
+    return columns, rows
+
+
 def _stages(analysis: Analysis) -> Rows:
     section = analysis["stages"]
     arms = [arm for arm in analysis["registration"]["arm_order"] if arm in section["arms"]]
@@ -159,14 +187,16 @@ def _ceilings(analysis: Analysis) -> Rows:
 
 def _candidates(analysis: Analysis) -> Rows:
     figures = [
-        "part", "unit", "factor", "low", "high", "confidence", "steps", "step_unit", "nonfinite_steps", "parity",
-        "curves",
+        "part", "unit", "factor", "low", "high", "confidence", "steps", "step_unit", "nonfinite_steps",
+        "base_nonfinite_steps", "parity", "curves",
     ]  # fmt: skip
-    costs = ["first", "later", "base", "break_even", "unit"]
+    costs = ["first_seconds", "later_seconds", "base_seconds"]
+    ahead = ["iterations", "low", "high", "reason"]
     columns = [
         "candidate", "title", "measure", "against", "verdict", "reason", "minimum_effect", *figures, "pairs",
-        "share_of_step", "factor_of_step", "one_off_first_seconds", "one_off_later_seconds", "one_off_base_seconds",
-        "break_even", "break_even_unit", "sentence", "evidence", "evidence_sha256",
+        "share_of_step", "factor_of_step", "factor_of_iteration", "once_first_seconds", "once_later_seconds",
+        "once_base_seconds", "ahead_after", "ahead_low", "ahead_high", "ahead_reason", "ahead_unit", "sentence",
+        "evidence", "evidence_sha256",
     ]  # fmt: skip
     rows = []
     for one in analysis["candidates"]:
@@ -176,7 +206,10 @@ def _candidates(analysis: Analysis) -> Rows:
             [one[key] for key in ("name", "title", "measure", "against", "verdict", "reason", "minimum_effect")]
             + [measured.get(key) for key in figures]
             + [len(measured.get("pairs", [])), whole.get("share"), whole.get("factor")]
+            + [(measured.get("iteration") or {}).get("factor")]
             + [once.get(key) for key in costs]
+            + [once.get("ahead", {}).get(key) for key in ahead]
+            + [once.get("unit")]
             + [one["sentence"], evidence.get("path"), evidence.get("sha256")]
         )
     return columns, rows
@@ -275,6 +308,8 @@ TABLES: dict[str, Callable[[Analysis], Rows]] = {
     "runs": _runs,
     "iterations": _iterations,
     "factors": _factors,
+    "blocks": _blocks,
+    "spread": _spread,
     "stages": _stages,
     "component": _component,
     "phases": _phases,

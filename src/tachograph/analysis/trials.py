@@ -6,8 +6,8 @@ from dataclasses import asdict
 
 from tachograph.analysis.measured import Measured, OnceOnly, pair_rows
 from tachograph.analysis.sealed import SealedRun, SealedStudy
-from tachograph.evidence.cost import OneOff, break_even
-from tachograph.evidence.interval import paired_log_t
+from tachograph.evidence.cost import break_even
+from tachograph.evidence.interval import Factor, paired_log_t
 from tachograph.evidence.judging import judged
 from tachograph.evidence.parity import Parity, judge_parity
 from tachograph.evidence.trial import Trial, parse_trial
@@ -29,18 +29,20 @@ def read_trial(sealed: SealedStudy, run: SealedRun) -> Measured | str:
     rates = {side: list(trial.rates(side)) for side in (BASE, CANDIDATE)}
     confidence = 1 - alpha_of(sealed.study)
     parity, sentence, tables = _parity(trial, source)
+    factor = judged("the factor", lambda: paired_log_t(rates[BASE], rates[CANDIDATE], confidence))
     return Measured(
         part=trial.part,
         unit=f"{trial.unit}/s",
         pairs=pair_rows(rates[BASE], rates[CANDIDATE]),
-        factor=judged("the factor", lambda: paired_log_t(rates[BASE], rates[CANDIDATE], confidence)),
+        factor=factor,
         steps=trial.steps,
         step_unit="steps",
         nonfinite_steps=trial.nonfinite_steps[CANDIDATE],
+        base_nonfinite_steps=trial.nonfinite_steps[BASE],
         parity=parity,
         parity_sentence=sentence,
         tensors=[asdict(tensor) for tensor in tables.tensors] if tables else [],
-        once=_once(trial),
+        once=_once(trial, factor.result),
     )
 
 
@@ -58,13 +60,11 @@ def _parity(trial: Trial, source: str) -> tuple[ParityVerdict, str, Parity | Non
     return found.result.verdicts[CANDIDATE], found.result.reasons[CANDIDATE], found.result
 
 
-def _once(trial: Trial) -> OnceOnly | None:
+def _once(trial: Trial, factor: Factor | None) -> OnceOnly | None:
     """The one-off cost against what a step gains, at equal work per step."""
     if trial.cold_seconds is None and trial.warm_seconds is None:
         return None
     first = trial.cold_seconds if trial.cold_seconds is not None else trial.warm_seconds
     assert first is not None
-    work = {side: sum(trial.work[side]) for side in (BASE, CANDIDATE)}
-    own = trial.step_seconds(CANDIDATE) * work[BASE] / work[CANDIDATE]
-    ahead = break_even(OneOff(0.0, trial.step_seconds(BASE), 0), OneOff(first, own, 0))
+    ahead = break_even(first, trial.step_seconds(BASE), factor)
     return OnceOnly(trial.cold_seconds, trial.warm_seconds, 0.0, ahead, "steps")

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tachograph.analysis.measured import Measured, OnceOnly, pair_rows
 from tachograph.analysis.rates import ITERATION
 from tachograph.analysis.sealed import SealedRun, SealedStudy
 from tachograph.analysis.verdicts import judge_lines
 from tachograph.evidence.columns import Missing
-from tachograph.evidence.cost import OneOff, break_even
+from tachograph.evidence.cost import break_even
 from tachograph.evidence.curves import RunCurve, align
 from tachograph.evidence.history import History, read_history
 from tachograph.evidence.interval import Factor, paired_log_t
 from tachograph.evidence.judging import judged
+from tachograph.evidence.parity import judge_parity
 from tachograph.evidence.randomness import generator
 from tachograph.evidence.throughput import ThroughputError, rate, retained
 from tachograph.evidence.verdicts import CurveVerdict, ParityVerdict
 from tachograph.execution.judging import history_spec
 from tachograph.execution.turns import BASE, CANDIDATE, NOT_FINITE
+from tachograph.files import read_json
 from tachograph.study.reach import alpha_of
 from tachograph.study.registration import current
+
+Floats = NDArray[np.float64]
 
 DROPPED = 1  # the first iteration of every run compiles, allocates and fills caches
 
@@ -49,33 +54,43 @@ def read_turns(sealed: SealedStudy, run: SealedRun) -> Measured | str:
         return str(content["reason"])
     turns = [_turn(sealed, run, one) for one in content["runs"]]
     whole = [turn for turn in turns if turn.history is not None]
-    quantity = _quantity(sealed, run)
+    quantity, iteration = _quantity(sealed, run), _of_iterations(sealed)
     factor = judged("the factor", lambda: _factor(sealed, whole, quantity))
     own = [turn for turn in turns if turn.side == CANDIDATE]
     curves, sentence = _curves(sealed, run, whole)
+    parity, numerics, tensors = _parity(sealed, run, content.get("parity"))
     return Measured(
-        part=quantity.duration,
+        part=quantity.name,
         unit=quantity.unit,
         pairs=pair_rows(*(quantity.rates(whole, side) for side in (BASE, CANDIDATE))) if factor.result else [],
         factor=factor,
         steps=run.planned.amount * len(own),
         step_unit="iterations",
         nonfinite_steps=sum(_bad_iterations(sealed, turn) for turn in own),
-        parity=ParityVerdict.NOT_REGISTERED,
-        parity_sentence="whole runs were compared, no outputs with float64",
+        base_nonfinite_steps=sum(_bad_iterations(sealed, turn) for turn in turns if turn.side == BASE),
+        parity=parity,
+        parity_sentence=numerics,
+        tensors=tensors,
         curves=curves,
         curves_sentence=sentence,
-        once=_once(whole),
+        once=_once(whole, quantity, factor.result),
+        work=_work(whole),
+        work_unit=sealed.trainer.history.work.unit,
+        iteration=None if quantity == iteration else judged("it", lambda: _factor(sealed, whole, iteration)),
     )
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """What is compared: ``unit`` of ``duration``, work over seconds if ``per_work``, else times over seconds."""
+    """What is compared: ``unit`` of the ``durations``, work over seconds if ``per_work``, else times over seconds."""
 
-    duration: str
+    durations: tuple[str, ...]
     unit: str
     per_work: bool
+
+    @property
+    def name(self) -> str:
+        return " + ".join(self.durations)
 
     def rates(self, turns: list[Turn], side: str) -> list[float]:
         """One rate for each run of ``side`` whose pair is whole, in the order of the pairs.
@@ -89,22 +104,38 @@ class Quantity:
     def _rate(self, history: History) -> float:
         window = f"after the first of {len(history)} iterations"
         if self.per_work:
-            rows = retained(history, self.duration, DROPPED).rows
-            return rate(history, self.duration, rows, window).value
-        seconds = history.durations[self.duration]
-        taken = seconds[history.clock_ok & (seconds > 0)][DROPPED:]
+            (duration,) = self.durations
+            return rate(history, duration, retained(history, duration, DROPPED).rows, window).value
+        taken = self._times(history)
         if not len(taken):
-            raise ThroughputError(f"{self.duration} takes time in fewer than {DROPPED + 1} iterations of a run")
+            raise ThroughputError(f"{self.name} takes time in fewer than {DROPPED + 1} iterations of a run")
         return float(len(taken) / taken.sum())
+
+    def _times(self, history: History) -> Floats:
+        """Seconds of each time after the first that it took any."""
+        seconds = np.sum([history.durations[name] for name in self.durations], axis=0)
+        taken: Floats = seconds[history.clock_ok & (seconds > 0)][DROPPED:]
+        return taken
+
+    def seconds_per_iteration(self, history: History) -> float:
+        """Mean seconds of it in an iteration after the first. Raises ThroughputError where there is none."""
+        if not self.per_work:
+            return float(self._times(history).sum() / (len(history) - DROPPED))
+        (duration,) = self.durations
+        return float(history.durations[duration][retained(history, duration, DROPPED).rows].mean())
+
+
+def _of_iterations(sealed: SealedStudy) -> Quantity:
+    return Quantity((ITERATION,), f"{sealed.trainer.history.work.unit}/s", per_work=True)
 
 
 def _quantity(sealed: SealedStudy, run: SealedRun) -> Quantity:
-    """Iteration and stage at equal work; another phase, such as an evaluation, by how often it happened."""
-    history, named = sealed.trainer.history, sealed.study.candidates[run.planned.arm].quantity
-    duration = history.stage.name if named == "stage" else named or ITERATION
-    if duration in (ITERATION, history.stage.name):
-        return Quantity(duration, f"{history.work.unit}/s", per_work=True)
-    return Quantity(duration, "times/s", per_work=False)
+    """Iteration and stage at equal work; other phases, such as an evaluation, by how often they happened."""
+    history, named = sealed.trainer.history, sealed.study.candidates[run.planned.arm].quantities
+    durations = tuple(history.stage.name if one == "stage" else one for one in named)
+    if durations in ((ITERATION,), (history.stage.name,)):
+        return Quantity(durations, f"{history.work.unit}/s", per_work=True)
+    return Quantity(durations, "times/s", per_work=False)
 
 
 def _turn(sealed: SealedStudy, run: SealedRun, one: dict[str, Any]) -> Turn:
@@ -172,24 +203,52 @@ def _judged_curves(sealed: SealedStudy, run: SealedRun, turns: list[Turn], colum
     return judge_lines(sealed, aligned, rng)
 
 
-def _once(turns: list[Turn]) -> OnceOnly | None:
-    """What a run takes beyond its typical iterations, process start and first iteration included."""
-    costs: dict[str, list[OneOff]] = {BASE: [], CANDIDATE: []}
+def _parity(sealed: SealedStudy, run: SealedRun, name: str | None) -> tuple[ParityVerdict, str, list[dict[str, Any]]]:
+    """What the candidate computes against float64, held to the error of its arm; verdict, sentence, tensors."""
+    trial = run.planned.trial
+    if name is None or trial is None or trial.parity_name is None:
+        return ParityVerdict.NOT_REGISTERED, "whole runs were compared, no outputs with float64", []
+    document, study = read_json(run.evidence(name)), sealed.study
+    registered = study.parity is not None and trial.against == study.design.reference
+    bounds = study.parity.reference_bounds if registered and study.parity is not None else None
+    found = judged("parity", lambda: judge_parity(document, f"{run.attempt.folder}/{name}", trial.against, bounds))
+    if found.result is None:
+        return ParityVerdict.NO_VERDICT, found.reason or "unknown", []
+    tensors = [asdict(tensor) for tensor in found.result.tensors]
+    return found.result.verdicts[trial.parity_name], found.result.reasons[trial.parity_name], tensors
+
+
+def _work(turns: list[Turn]) -> dict[str, float] | None:
+    """Mean work of an iteration on either side, of the iterations that can give a rate; None where there is none."""
+    found: dict[str, float] = {}
+    for side in (BASE, CANDIDATE):
+        histories = [turn.history for turn in turns if turn.side == side and turn.history is not None]
+        work = [history.work[retained(history, ITERATION, DROPPED).rows] for history in histories]
+        if not sum(map(len, work)):
+            return None
+        found[side] = float(np.concatenate(work).mean())
+    return found
+
+
+def _once(turns: list[Turn], quantity: Quantity, factor: Factor | None) -> OnceOnly | None:
+    """What a run takes beyond its iterations and a typical first one: process start, compilation, filled caches.
+
+    None where no run of a side has an iteration that can be typical.
+    """
+    costs: dict[str, list[float]] = {BASE: [], CANDIDATE: []}
+    typical: list[float] = []
     for turn in turns:
         assert turn.history is not None
-        seconds = turn.history.durations[ITERATION]
-        typical = float(np.median(seconds[DROPPED:]))
-        costs[turn.side].append(OneOff(turn.wall_seconds - typical * len(seconds), typical, DROPPED))
+        seconds, rows = turn.history.durations[ITERATION], retained(turn.history, ITERATION, DROPPED).rows
+        if not len(rows):
+            continue
+        later = float(seconds[DROPPED:].sum()) + DROPPED * float(seconds[rows].mean())
+        costs[turn.side].append(turn.wall_seconds - later)
+        if turn.side == BASE:
+            typical.append(quantity.seconds_per_iteration(turn.history))
     if not costs[BASE] or not costs[CANDIDATE]:
         return None
-    base = _middle(costs[BASE])
-    first, later = costs[CANDIDATE][0].seconds, [one.seconds for one in costs[CANDIDATE][1:]]
-    own = OneOff(first, _middle(costs[CANDIDATE]).typical, DROPPED)
-    middle = float(np.median(later)) if later else None
-    return OnceOnly(first, middle, base.seconds, break_even(base, own), "iterations")
-
-
-def _middle(costs: list[OneOff]) -> OneOff:
-    """The medians over several runs."""
-    seconds = float(np.median([one.seconds for one in costs]))
-    return OneOff(seconds, float(np.median([one.typical for one in costs])), DROPPED)
+    base, (first, *others) = float(np.median(costs[BASE])), costs[CANDIDATE]
+    later_runs = float(np.median(others)) if others else None
+    ahead = break_even(first - base, float(np.mean(typical)), factor)
+    return OnceOnly(first, later_runs, base, ahead, "iterations")

@@ -10,14 +10,16 @@ from typing import Any
 
 from tabulate import tabulate
 
+from tachograph.evidence.design import way_out
 from tachograph.evidence.order import mean_positions
 from tachograph.files import canonical_json, parse_json, read_json
-from tachograph.models import Candidate, Study
+from tachograph.models import Candidate, MachineStudy, Study
 from tachograph.scripting import configuration
 from tachograph.study.layout import StudyFolder
 from tachograph.study.opening import OpenedStudy, open_study
-from tachograph.study.planning import PlannedRun
-from tachograph.study.reach import reach
+from tachograph.study.planning import PlannedRun, determinants
+from tachograph.study.reach import design_of, reach, too_short
+from tachograph.study.registration import edited_since, needs_reason, read_registration
 from tachograph.study.session import obstacle
 from tachograph.study.state import StudyState, read_state
 
@@ -31,7 +33,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(arguments: argparse.Namespace) -> int:
     settings = configuration()
     one = open_study(arguments.study, settings, Path.cwd())
-    print(plan_page(one, read_state(one.folder)))
+    state = read_state(one.folder)
+    print(plan_page(one, state))
+    told = edit_told(one, state)
+    if told:
+        print(told)
     why = obstacle(one, settings)
     if why:
         print(f"This machine could not execute it now: {why}.")
@@ -41,12 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
 def plan_page(one: OpenedStudy, state: StudyState) -> str:
     """The plan as Markdown: order, state and device time of each run, reachable verdicts, commands."""
     rows = []
-    held, limits = 0.0, 0.0
     for run in one.planned:
         took = last_hold(run, state)
-        if state.settled(run) is None:
-            held += took or 0.0
-            limits += 0.0 if took is not None else run.max_hold_seconds
         time = f"{took:.0f} s (last time)" if took is not None else f"at most {run.max_hold_seconds:.0f} s"
         block = "" if run.block is None else str(run.block + 1)
         rows.append([run.position + 1, run.key, block, run_state(run, state, one.folder), time])
@@ -59,19 +61,27 @@ def plan_page(one: OpenedStudy, state: StudyState) -> str:
         tabulate(rows, headers=["order", "run", "block", "state", "device time"], tablefmt="github"),
         "",
         *_imbalance(one.planned),
-        _time_sentence(held, limits),
+        _time_sentence(one, state),
         "",
-        *([*_candidates(one.study), *_reach(reach(one.study))] if isinstance(one.study, Study) else []),
-        "Executing a study runs these commands on this machine:",
+        *([*_candidates(one.study), *_reach(one.study)] if isinstance(one.study, Study) else []),
+        "Executing a study runs these commands on this machine, with `{out}` in the folder of the attempt:",
         "",
     ]
     lines += [f"    {line}" for line in _commands(one.planned)]
     return "\n".join(lines) + "\n"
 
 
-DETERMINING = (
-    "code", "command", "environment", "clear_environment", "amount", "seed", "threads", "device_kind", "trial",
-)  # fmt: skip
+def edit_told(one: OpenedStudy, state: StudyState) -> str | None:
+    """What was edited since the study was registered, and what comes of it; None where it is as registered."""
+    registration = read_registration(one.folder)
+    keys = None if registration is None else edited_since(registration, one.study, one.trainer, one.planned)
+    if registration is None or keys is None:
+        return None
+    then = "the next execution chains this to the registration as an amendment"
+    if needs_reason(registration, state):
+        command = f'tachograph amend {one.study.name} --reason "…"'
+        then = f"snakemake refuses it until it is restored, or put on record with `{command}`"
+    return f"The files differ from the registration in {keys}: {then}."
 
 
 def run_state(run: PlannedRun, state: StudyState, folder: StudyFolder) -> str:
@@ -83,8 +93,8 @@ def run_state(run: PlannedRun, state: StudyState, folder: StudyFolder) -> str:
     before = folder.path / replace(run, identity=earlier.identity).plan_file
     if not before.exists():
         return "to be made again: planned otherwise before"
-    old, new = read_json(before), parse_json(canonical_json(run.as_dict()))
-    changed = [name.replace("_", " ") for name in DETERMINING if old.get(name) != new.get(name)]
+    old, new = determinants(read_json(before)), determinants(parse_json(canonical_json(run.as_dict())))
+    changed = [name.replace("_", " ") for name in new if old.get(name) != new[name]]
     return f"to be made again: changed since it was made: {', '.join(changed) or 'how it is planned'}"
 
 
@@ -104,7 +114,8 @@ def _amount(one: Candidate) -> str:
     if one.measure == "component":
         return f"{one.steps} batches in {one.pairs} pairs"
     condition = "" if one.requires is None else f", on {one.requires} only"
-    return f"{one.pairs} pairs of runs of {one.iterations} iterations{condition}"
+    numerics = "" if one.parity is None else f", and {one.parity} against float64"
+    return f"{one.pairs} pairs of runs of {one.iterations} iterations{condition}{numerics}"
 
 
 def _imbalance(planned: list[PlannedRun]) -> list[str]:
@@ -120,26 +131,48 @@ def _imbalance(planned: list[PlannedRun]) -> list[str]:
     return [f"The order leaves an imbalance (mean position in runs from the middle: {told}).", ""]
 
 
-def _reach(found: dict[str, Any]) -> list[str]:
-    """Which verdicts the plan can reach, at which effect, under which assumptions."""
+def _reach(study: Study) -> list[str]:
+    """Which verdicts the plan can reach, at which effect, under which assumptions, and what would reach the rest."""
+    found = reach(study)
     lines = ["## What this plan can decide", ""]
     for one in found["arms"]:
-        rows = [[row["verdict"], "yes" if row["reachable"] else "no", row["effect"] or ""] for row in one["verdicts"]]
+        rows = [[row["verdict"], "yes" if row["reachable"] else "no", _takes(row, one)] for row in one["verdicts"]]
+        missing = [f"- out of reach: {sentence}" for sentence in one["missing"]]
+        if missing and study.decision and study.curves and not too_short(study):
+            missing.append(f"- {way_out(design_of(study, one['arm']))}")
         lines += [
             f"`{one['arm']}` against the reference, {one['blocks']} block(s), smallest possible p of test D "
             f"{one['p_min']:.3g} at α = {one['alpha']:g}:",
             "",
             tabulate(rows, headers=["verdict", "reachable", "takes"], tablefmt="github"),
             "",
-            *(f"- out of reach: {sentence}" for sentence in one["missing"]),
-            *([""] if one["missing"] else []),
+            *missing,
+            *([""] if missing else []),
         ]
     if not found["arms"]:
         lines += ["The study has one arm, so it compares nothing.", ""]
     if found["assumptions"]:
         lines += ["These are expectations under assumptions:", ""]
         lines += [*(f"- assumed: {sentence}" for sentence in found["assumptions"]), ""]
+    if found["arms"] and study.curves:
+        adopted = ", and then a GAIN is enough for ADOPT" if study.decision else ""
+        lines += [
+            "Whatever the number of seeds, the curves are IDENTICAL where the runs of each seed agree bit for bit in "
+            f"the registered columns{adopted}.",
+            "",
+        ]
     return lines
+
+
+def _takes(row: dict[str, Any], arm: dict[str, Any]) -> str:
+    """The effect that a reachable verdict takes; of a decision, the verdicts that it follows from."""
+    if not row["reachable"] or row["effect"]:
+        return row["effect"] or ""
+    there = {one["verdict"] for one in arm["verdicts"] if one["reachable"]}
+    refusing = [verdict for verdict in ("NO GAIN", "NOT MATCHED") if verdict in there]
+    return {"ADOPT": "GAIN and MATCHED", "REJECT": " or ".join(refusing), "HOLD": "anything else"}.get(
+        row["verdict"], ""
+    )
 
 
 def last_hold(run: PlannedRun, state: StudyState) -> float | None:
@@ -150,22 +183,30 @@ def last_hold(run: PlannedRun, state: StudyState) -> float | None:
     return None
 
 
-def _time_sentence(held: float, limits: float) -> str:
-    if not held and not limits:
+def _time_sentence(one: OpenedStudy, state: StudyState) -> str:
+    """Device time of the runs without a result: as the ledger knows it, else at most what is registered."""
+    left = [run for run in one.planned if state.settled(run) is None]
+    if not left:
         return "Nothing is left to run."
-    parts = []
-    if held:
-        parts.append(f"{held:.0f} s by the ledger")
+    known = [took for run in left if (took := last_hold(run, state)) is not None]
+    limits = sum(run.max_hold_seconds for run in left if last_hold(run, state) is None)
+    parts = [f"{sum(known):.0f} s by the ledger"] if known else []
     if limits:
         parts.append(f"at most {limits / 60:.0f} min by the registered limits")
-    return f"What is left takes the device for {' and '.join(parts)}."
+    total = one.study.total_seconds if isinstance(one.study, MachineStudy) else None
+    most = (
+        f", and {total / 60:.0f} min for all cells together"
+        if total is not None and total < sum(known) + limits
+        else ""
+    )
+    return f"What is left takes the device for {' and '.join(parts)}{most}."
 
 
 def _commands(planned: list[PlannedRun]) -> list[str]:
     """Each distinct command with the environment of its arm, once."""
     seen: dict[str, None] = {}
-    both = [one for run in planned for one in ([run, run.changed()] if run.in_turn else [run])]
-    for run in both:
+    every = [one for run in planned for one in [run, *([run.changed(), run.parity_run()] if run.in_turn else [])]]
+    for run in filter(None, every):
         variables = [f"{name}={shlex.quote(value)}" for name, value in sorted(run.environment.items())]
         command = [part if part.startswith("{") else shlex.quote(part) for part in run.command]
         seen[" ".join([*variables, *command])] = None

@@ -7,7 +7,6 @@ import argparse
 from tachograph.commands.discard import find_planned, planned_runs
 from tachograph.errors import TachographError
 from tachograph.evidence.gates import EXIT_STATUS
-from tachograph.execution.attempt import RUN
 from tachograph.execution.publishing import publish
 from tachograph.study.layout import StudyFolder
 from tachograph.study.ledger import Ledger
@@ -50,11 +49,9 @@ def settle(folder: StudyFolder, planned: PlannedRun, reason: str) -> None:
     state = read_state(folder)
     if state.settled(planned) is not None:
         raise TachographError(f"{planned.key}: it has a result already, so there is nothing to settle")
-    tries = [one for one in state.attempts.get(planned.key, []) if one.identity == planned.identity]
-    failed = [one for one in tries if one.discarded is None and one.status != "interrupted" and RUN in one.files]
-    if not failed:
+    attempt = state.open_failure(planned)
+    if attempt is None:
         raise TachographError(f"{planned.key}: found no attempt that failed, expected one; start snakemake first")
-    attempt = failed[-1]
     Ledger(folder.ledger).append(
         "judged",
         run=planned.key,

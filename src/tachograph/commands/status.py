@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from tachograph.commands.plan import edit_told
 from tachograph.errors import TachographError
 from tachograph.lease.processes import printable
 from tachograph.scripting import configuration
 from tachograph.study.integrity import damaged_files
 from tachograph.study.layout import StudyFolder
-from tachograph.study.opening import study_folder
+from tachograph.study.opening import open_study, study_folder
 from tachograph.study.pruning import disk_use, in_words
 from tachograph.study.recovery import as_seen_now
 from tachograph.study.registration import current_study, read_registration
@@ -41,9 +42,20 @@ def run(arguments: argparse.Namespace) -> int:
         study, _, planned = current_study(registration)
         state = as_seen_now(state)
         print(status_page(study.title, folder, planned, state, _on_terminal))
+        _tell_edits(name, state)
         print(_disk(folder, state))
         _tell_damage(broken)
     return 0
+
+
+def _tell_edits(name: str, state: StudyState) -> None:
+    """Say where the files of the study are no longer what is registered, which the page above speaks of."""
+    try:
+        told = edit_told(open_study(name, configuration(), Path.cwd()), state)
+    except TachographError as error:
+        told = f"The study cannot be executed as its files are now: {_on_terminal(str(error))}"
+    if told:
+        print(f"{told}\n")
 
 
 def _tell_damage(broken: list[tuple[Path, str, str]]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 GAP = 0.05
@@ -59,16 +59,41 @@ def check(shares: Mapping[str, float], factors: Mapping[str, float], measured: f
     """
     known = sum(shares.values())
     remaining = sum(share / factors.get(name, 1.0) for name, share in shares.items()) + (1 - known)
-    predicted = 1 / remaining
+    return compare(1 / remaining, measured)
+
+
+def compare(predicted: float, measured: float) -> AmdahlCheck:
+    """A factor that the parts predict beside the measured one (statistics.md, 3.5)."""
     gap = measured / predicted - 1
     return AmdahlCheck(predicted, measured, gap, abs(gap) > GAP)
 
 
-def too_good(factor: float, limit: float) -> str | None:
+@dataclass(frozen=True)
+class Bound:
+    """``factor``: the whole cannot become faster than this by making ``parts``, of this ``share``, take no time."""
+
+    parts: tuple[str, ...]
+    share: float
+    factor: float
+
+
+def bound(shares: Mapping[str, float], faster: Collection[str]) -> Bound:
+    """The ceiling of a change that made the parts ``faster``; the largest part counts among them in any case.
+
+    ``shares`` are those of the reference's parts, one at least.
+    """
+    largest = max(shares, key=lambda name: shares[name])
+    parts = tuple(name for name in shares if name == largest or name in faster)
+    share = min(1.0, sum(shares[name] for name in parts))
+    return Bound(parts, share, ceiling(share))
+
+
+def too_good(factor: float, limit: float, origin: str = "registered") -> str | None:
     """A sentence where ``factor`` exceeds a registered or Amdahl ``limit``: INVALID until parity is shown.
 
+    ``origin`` says where the limit comes from.
     Cached outputs, side streams and patched timers look like this (ScalingIntelligence/KernelBench#82).
     """
     if factor <= limit:
         return None
-    return f"{factor:,.4g}x exceeds the ceiling of {limit:,.4g}x: too good to be true until parity is shown"
+    return f"{factor:,.4g}x exceeds the ceiling of {limit:,.4g}x ({origin}): too good to be true until parity is shown"

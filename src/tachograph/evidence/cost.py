@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tachograph.evidence.interval import Factor
+
 Floats = NDArray[np.float64]
 
 
@@ -30,13 +32,38 @@ def one_off(dropped: Floats, retained: Floats) -> OneOff:
     return OneOff(float(beyond.sum()), float(retained.mean()), len(dropped))
 
 
-def break_even(reference: OneOff, fast: OneOff) -> float | None:
-    """Iterations after which the fast arm is ahead, start included: (C_fast - C_ref) / (d_ref - d_fast).
+@dataclass(frozen=True)
+class BreakEven:
+    """``iterations`` after which the faster one is ahead, start included; 0 where it is ahead at once.
 
-    0 where it is ahead at once; None where it never is.
+    ``low`` and ``high`` are what the ends of the factor's interval give, None where it has none. Where nothing can be
+    said ``iterations`` is None and ``reason`` says why. The spread of the one-off costs themselves is not in it.
     """
-    extra = fast.seconds - reference.seconds
-    gain = reference.typical - fast.typical
-    if extra <= 0 and gain >= 0:
-        return 0.0
-    return extra / gain if gain > 0 else None
+
+    iterations: float | None
+    low: float | None
+    high: float | None
+    reason: str | None
+
+
+def break_even(extra: float, typical: float, factor: Factor | None) -> BreakEven:
+    """(C_fast - C_ref) / (d_ref - d_fast) with d_fast = d_ref / factor, that is, at equal work (statistics.md, 3.1).
+
+    ``extra``: seconds that the fast one costs once beyond the other. ``typical``: seconds of the slow one, per
+    iteration, of what ``factor`` compares. What is not shown to be faster is not shown to be ahead after any time.
+    """
+    if factor is None:
+        return BreakEven(None, None, None, "there is no factor")
+    if factor.high is not None and factor.high <= 1:
+        return BreakEven(None, None, None, "never: it is slower")
+    if (factor.factor if factor.low is None else factor.low) <= 1:
+        return BreakEven(None, None, None, "not shown to be faster")
+    if extra <= 0:
+        return BreakEven(0.0, 0.0, 0.0, None)
+    # a larger factor pays earlier, so that the ends of the interval change places
+    bounds = [None if end is None else _paid_after(extra, typical, end) for end in (factor.high, factor.low)]
+    return BreakEven(_paid_after(extra, typical, factor.factor), bounds[0], bounds[1], None)
+
+
+def _paid_after(extra: float, typical: float, factor: float) -> float:
+    return extra / (typical * (1 - 1 / factor))

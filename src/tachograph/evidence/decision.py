@@ -17,13 +17,21 @@ from tachograph.evidence.verdicts import (
     ParityVerdict,
     PredictionVerdict,
     SpeedVerdict,
+    told,
 )
 
 
 @dataclass(frozen=True)
 class CurveJudgement:
+    """``why`` gives the ground of the verdict, ``sentence`` also what the tests found."""
+
     verdict: CurveVerdict
-    sentence: str
+    why: str
+    sizes: str = ""
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.why}; {self.sizes}" if self.sizes else self.why
 
 
 def curve_verdict(
@@ -32,11 +40,12 @@ def curve_verdict(
     equivalence: Judged[Equivalence],
     alpha: float = 0.05,
     gates_ok: bool = True,
+    runs: str = "so few runs",
 ) -> CurveJudgement:
     """The verdict table of the method, for results of the tests D and E or the reasons why there are none.
 
     With a design in which D cannot reject and E could not pass, and whenever either test could not be
-    computed, the answer is NO VERDICT.
+    computed, the answer is NO VERDICT. ``runs`` says in words how many were compared.
     """
     if not gates_ok:
         return CurveJudgement(CurveVerdict.INVALID, "a run did not pass its gates")
@@ -51,38 +60,43 @@ def curve_verdict(
         return CurveJudgement(CurveVerdict.NO_VERDICT, prefix + (equivalence.reason or "test E was not computed"))
     sizes = f"p = {d.p:.3g}, δ* = {e.delta_star:.2f}"
     if toothless and not e.passes:
-        sentence = f"so few runs cannot tell the arms apart (p_min {d.p_min:.3g} > {alpha:g}); {sizes}"
-        return CurveJudgement(CurveVerdict.NO_VERDICT, sentence)
+        why = f"{runs} cannot tell the arms apart (p_min {d.p_min:.3g} > {alpha:g})"
+        return CurveJudgement(CurveVerdict.NO_VERDICT, why, sizes)
     rejects = d.rejects(alpha)
     if e.passes and not rejects:
-        return CurveJudgement(CurveVerdict.MATCHED, f"within the registered margins; {sizes}")
+        return CurveJudgement(CurveVerdict.MATCHED, "within the registered margins", sizes)
     if e.passes:
-        sentence = f"a real difference ({d.metric}, iteration {d.iteration}) within the margins; {sizes}"
-        return CurveJudgement(CurveVerdict.MATCHED_DIFFERENT, sentence)
+        why = f"a real difference ({d.metric}, iteration {d.iteration}) within the margins"
+        return CurveJudgement(CurveVerdict.MATCHED_DIFFERENT, why, sizes)
     if rejects and e.some_outside:
         cell = next(cell for cell in e.cells if cell.outside)
-        sentence = f"{cell.metric} ({cell.window}) differs by more than its margin; {sizes}"
-        return CurveJudgement(CurveVerdict.NOT_MATCHED, sentence)
+        why = f"{cell.metric} ({cell.window}) differs by more than its margin"
+        return CurveJudgement(CurveVerdict.NOT_MATCHED, why, sizes)
     if rejects:
-        return CurveJudgement(CurveVerdict.SIZE_UNRESOLVED, f"different, by how much is open; {sizes}")
+        return CurveJudgement(CurveVerdict.SIZE_UNRESOLVED, "different, by how much is open", sizes)
     needed = e.seeds_needed
     more = "no number of seeds settles it at this difference" if needed is None else f"{needed} seeds per arm needed"
-    return CurveJudgement(CurveVerdict.INCONCLUSIVE, f"{sizes}, {more}")
+    why = f"shown neither to differ nor to lie within the margins, {more}"
+    return CurveJudgement(CurveVerdict.INCONCLUSIVE, why, sizes)
 
 
 @dataclass(frozen=True)
 class SpeedJudgement:
-    """``uncapped`` is what the interval alone would say; ``caps`` are the reasons for PROVISIONAL."""
+    """``uncapped`` is what the interval alone would say; ``caps`` are the reasons for PROVISIONAL.
+
+    ``why`` is the ground of a verdict that is neither GAIN nor NO GAIN.
+    """
 
     verdict: SpeedVerdict
     uncapped: SpeedVerdict
     caps: tuple[str, ...]
+    why: str = ""
 
     @property
     def sentence(self) -> str:
         """The verdict in words; a provisional one says what it would be, and what stands against it."""
         if self.verdict is not SpeedVerdict.PROVISIONAL:
-            return f"the speed is {self.verdict}"
+            return told("the speed", self.verdict, self.why)
         more = f" and {len(self.caps) - 1} more" if len(self.caps) > 1 else ""
         return f"the speed is {self.verdict} ({self.uncapped} but for this: {self.caps[0]}{more})"
 
@@ -91,32 +105,36 @@ def speed_verdict(
     factor: Judged[Factor],
     minimum_effect: float,
     caps: Sequence[str] = (),
-    steady: bool = True,
+    unsteady: str | None = None,
     ceiling: float = inf,
     parity: ParityVerdict = ParityVerdict.NOT_REGISTERED,
+    ceiling_origin: str = "registered",
 ) -> SpeedJudgement:
     """GAIN iff the interval's lower bound reaches ``minimum_effect``, NO GAIN iff its upper bound does not.
 
     Any of ``caps`` (contention, realised order, clocks, a large placebo, a slow-down) turns both into
-    PROVISIONAL. ``steady`` False: no headline exists (too few iterations, no steady state): NO VERDICT.
-    A factor beyond the registered ``ceiling`` is INVALID until ``parity`` is a PASS.
+    PROVISIONAL. ``unsteady``: why no headline exists (too few iterations, no steady state): NO VERDICT.
+    A factor beyond the ``ceiling`` (``ceiling_origin`` says whose) is INVALID until ``parity`` is a PASS.
     """
     f = factor.result
-    if f is None or not steady:
-        return SpeedJudgement(SpeedVerdict.NO_VERDICT, SpeedVerdict.NO_VERDICT, tuple(caps))
+    if f is None or unsteady:
+        why = (unsteady if f is not None else factor.reason) or "there is no factor"
+        return SpeedJudgement(SpeedVerdict.NO_VERDICT, SpeedVerdict.NO_VERDICT, tuple(caps), why)
+    why = f"the interval holds {minimum_effect:g}"
     if f.low is None or f.high is None:
-        found = SpeedVerdict.UNRESOLVED
+        found, why = SpeedVerdict.UNRESOLVED, f"no interval: {f.note}" if f.note else "no interval"
     elif f.low >= minimum_effect:
         found = SpeedVerdict.GAIN
     elif f.high < minimum_effect:
         found = SpeedVerdict.NO_GAIN
     else:
         found = SpeedVerdict.UNRESOLVED
-    unbelievable = None if parity is ParityVerdict.PASS else too_good(f.factor, ceiling)
+    unbelievable = None if parity is ParityVerdict.PASS else too_good(f.factor, ceiling, ceiling_origin)
     if unbelievable:
-        return SpeedJudgement(SpeedVerdict.INVALID, found, (unbelievable, *caps))
-    capped = bool(caps) and found is not SpeedVerdict.UNRESOLVED
-    return SpeedJudgement(SpeedVerdict.PROVISIONAL if capped else found, found, tuple(caps))
+        return SpeedJudgement(SpeedVerdict.INVALID, found, (unbelievable, *caps), unbelievable)
+    if found is SpeedVerdict.UNRESOLVED:
+        return SpeedJudgement(found, found, tuple(caps), why)
+    return SpeedJudgement(SpeedVerdict.PROVISIONAL if caps else found, found, tuple(caps))
 
 
 @dataclass(frozen=True)
@@ -182,30 +200,32 @@ def decide(
     sessions_registered: int = 1,
     detectable_difference_allowed: bool = False,
     speed_told: str | None = None,
+    curve_why: str = "",
     incomplete: str | None = None,
 ) -> DecisionJudgement:
     """The registered rule, for every combination of verdicts; the sentence names every cause, not the first alone.
 
     ADOPT needs a GAIN in the registered number of sessions, matched curves and parity; NO GAIN, curves that
     do not match, invalid runs and failed parity REJECT; everything else is HOLD. ``speed_told`` is the speed in
-    words, its verdict alone unless given; ``incomplete`` says what of the plan is missing, which holds as well.
+    words, its verdict alone unless given; ``curve_why`` the ground of the verdict on the curves; ``incomplete`` says
+    what of the plan is missing, which holds as well.
     """
     against = []
     if parity is ParityVerdict.FAIL:
         against.append("the numerics parity failed")
     if curve in {CurveVerdict.NOT_MATCHED, CurveVerdict.INVALID}:
-        against.append(f"the curves are {curve}")
+        against.append(told("the curves", curve, curve_why))
     if speed is SpeedVerdict.NO_GAIN:
         against.append("the gain is below the registered minimum")
     if against:
         return DecisionJudgement(Decision.REJECT, "; ".join(against))
     open_yet = []
     if speed is not SpeedVerdict.GAIN:
-        open_yet.append(speed_told or f"the speed is {speed}")
+        open_yet.append(speed_told or told("the speed", speed))
     if curve not in _ACCEPTED and not (curve is CurveVerdict.MATCHED_DIFFERENT and detectable_difference_allowed):
-        open_yet.append(f"the curves are {curve}")
+        open_yet.append(told("the curves", curve, curve_why))
     if parity not in _PARITY_ACCEPTED:
-        open_yet.append(f"the numerics parity is {parity}")
+        open_yet.append(told("the numerics parity", parity))
     if sessions < sessions_registered:
         open_yet.append(f"{sessions} of {sessions_registered} registered sessions made so far")
     if incomplete:

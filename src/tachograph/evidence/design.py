@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from math import exp, sqrt
+from math import exp, prod, sqrt
 
-from scipy.special import stdtrit
+import numpy as np
+from scipy.special import chdtri, gammaln, ndtr, stdtrit
 
 from tachograph.evidence.difference import p_min_paired, p_min_unpaired, use_sign_flips
 from tachograph.evidence.verdicts import CurveVerdict, Decision, SpeedVerdict
@@ -42,7 +43,8 @@ class Design:
 class DesignCheck:
     """What the plan can say.
 
-    ``p_min`` of test D; ``delta_star`` expected for truly equal arms (below 1: E can pass);
+    ``p_min`` of test D; ``delta_star`` expected for truly equal arms (below 1: E can pass), ``chance_to_match``: how
+    probably E then passes, which is little where ``delta_star`` is close to 1 and there are many metrics and windows;
     ``gain_from``: smallest measured factor that counts as GAIN, ``no_gain_below``: largest that counts as
     NO GAIN, both None without an interval. ``matched_below`` and ``not_matched_from``: observed differences,
     in margins, that test E is expected to call inside or outside; None where it cannot.
@@ -51,6 +53,7 @@ class DesignCheck:
 
     p_min: float
     delta_star: float | None
+    chance_to_match: float | None
     gain_from: float | None
     no_gain_below: float | None
     speed: tuple[SpeedVerdict, ...]
@@ -87,17 +90,46 @@ def expected_delta_star(design: Design) -> float | None:
 
     max over metrics of t(1-α, df) se / δ; None where no spread can be estimated.
     """
-    k, m = design.reference_runs, design.fast_runs
-    if k < 1 or m < 1 or not design.margins:
-        return None
-    if design.paired_curves:
-        df, se = k - 1, sqrt(2 * (1 - design.correlation) / k)
-    else:
-        df, se = k + m - 2, sqrt(1 / k + 1 / m)
-    if df < 1:
+    df, se = _spread(design)
+    if df < 1 or not design.margins:
         return None
     t = float(stdtrit(df, 1 - design.alpha))
     return max(t * se / margin for margin in design.margins.values())
+
+
+def chance_to_match(design: Design) -> float | None:
+    """Probability that test E passes in every metric and window when the arms are equal and the spread as assumed.
+
+    A cell passes iff |D| + t(1-α, df) s se < δ, with D normal of SD se and s² a χ² of df over df, both in units of
+    σ_seed². Cells are taken as independent: where they rise and fall together the probability is larger. None where
+    no spread can be estimated.
+    """
+    df, se = _spread(design)
+    if df < 1 or not design.margins:
+        return None
+    t = float(stdtrit(df, 1 - design.alpha))
+
+    nodes, weights = np.polynomial.legendre.leggauss(200)
+
+    def cell(margin: float) -> float:
+        """Integral over s of its density times P(|D| < δ - t s se)."""
+        largest = min(margin / (t * se), sqrt(chdtri(df, 1e-12) / df))
+        s = (nodes + 1) * largest / 2
+        log_density = np.log(2) + df / 2 * np.log(df / 2) - gammaln(df / 2) + (df - 1) * np.log(s) - df * s**2 / 2
+        inside = 2 * ndtr((margin - t * s * se) / se) - 1
+        return float(weights @ (np.exp(log_density) * inside) * largest / 2)
+
+    return prod(cell(margin) ** design.windows for margin in design.margins.values())
+
+
+def _spread(design: Design) -> tuple[int, float]:
+    """Degrees of freedom and standard error, in units of σ_seed, of a difference of window means; df < 1: none."""
+    k, m = design.reference_runs, design.fast_runs
+    if k < 1 or m < 1:
+        return 0, 0.0
+    if design.paired_curves:
+        return k - 1, sqrt(2 * (1 - design.correlation) / k)
+    return k + m - 2, sqrt(1 / k + 1 / m)
 
 
 def half_width(design: Design) -> float | None:
@@ -145,7 +177,17 @@ def check_design(design: Design) -> DesignCheck:
         decisions.append(Decision.ADOPT)
     if SpeedVerdict.NO_GAIN in speed or can_reject:
         decisions.append(Decision.REJECT)
-    return DesignCheck(p_min, delta_star, gain_from, no_gain, tuple(speed), curves, tuple(decisions), tuple(missing))
+    return DesignCheck(
+        p_min,
+        delta_star,
+        chance_to_match(design),
+        gain_from,
+        no_gain,
+        tuple(speed),
+        curves,
+        tuple(decisions),
+        tuple(missing),
+    )
 
 
 def _curve_verdicts(can_reject: bool, can_match: bool) -> tuple[CurveVerdict, ...]:
@@ -184,12 +226,16 @@ def refusal(design: Design) -> str | None:
     found = check_design(design)
     if found.ok:
         return None
-    text = f"this design cannot reach {'; nor '.join(found.missing)}"
+    return f"this design cannot reach {'; nor '.join(found.missing)}. {way_out(design)}; or mark the study exploratory"
+
+
+def way_out(design: Design) -> str:
+    """The cheapest design that reaches every outcome, in a sentence without its full stop."""
     way = cheapest(design)
     if way is None:
-        return f"{text}. No design of up to {MAX_RUNS} runs per arm can; widen the margins"
+        return f"No design of up to {MAX_RUNS} runs per arm can; widen the margins"
     if way.blocks:
         least = f"{way.blocks} blocks ({way.reference_runs} runs of each arm)"
     else:
         least = f"{way.reference_runs} reference and {way.fast_runs} fast runs"
-    return f"{text}. The cheapest design that can has {least}; or mark the study exploratory"
+    return f"The cheapest design that can has {least}"

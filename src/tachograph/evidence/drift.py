@@ -15,20 +15,25 @@ FLAGGED = 0.02
 class Drift:
     """``factor`` of the arm with the drift taken out; ``total`` relative change over the session.
 
-    ``low`` and ``high``: its 95 % t interval from the residuals. ``flagged`` where the change exceeds 2 % and the
-    interval leaves out 0: what the residuals alone could give is no finding.
+    ``low`` and ``high``: its 95 % t interval from the residuals, ``p`` of no drift. ``flagged`` where the change
+    exceeds 2 % and p is at most ``alpha``: what the residuals alone could give is no finding.
     """
 
     factor: float
     total: float
     low: float
     high: float
+    p: float
+    alpha: float
     flagged: bool
 
 
-def drift_model(rates: Sequence[float], fast: Sequence[bool], blocks: Sequence[str]) -> Drift | None:
+def drift_model(
+    rates: Sequence[float], fast: Sequence[bool], blocks: Sequence[str], alpha: float = 0.05
+) -> Drift | None:
     """Least squares of ln X on block, arm and position in the session (0, 1, … in the order of execution).
 
+    ``alpha``: how often a session without a drift may be flagged.
     None where the three cannot be told apart (too few runs, or all blocks in the same order).
     """
     place = np.arange(len(rates))
@@ -45,7 +50,8 @@ def drift_model(rates: Sequence[float], fast: Sequence[bool], blocks: Sequence[s
     residuals = logs - columns @ solution
     freedom = len(rates) - columns.shape[1]
     variance = float(residuals @ residuals) / freedom * float(np.linalg.inv(columns.T @ columns)[-1, -1])
-    half = float(t.ppf(0.975, freedom)) * variance**0.5 * steps
-    flagged = abs(total) > FLAGGED and abs(total) > half
-    low, high = np.expm1([total - half, total + half])
-    return Drift(float(np.exp(solution[-2])), float(np.expm1(total)), float(low), float(high), flagged)
+    se = variance**0.5 * steps
+    low, high = np.expm1([total - t.ppf(0.975, freedom) * se, total + t.ppf(0.975, freedom) * se])
+    p = float(2 * t.sf(abs(total) / se, freedom)) if se > 0 else float(total == 0)
+    flagged = abs(total) > FLAGGED and p <= alpha
+    return Drift(float(np.exp(solution[-2])), float(np.expm1(total)), float(low), float(high), p, alpha, flagged)

@@ -149,8 +149,13 @@ def _logs(values: Sequence[float], arm: str) -> NDArray[np.float64]:
 
 
 def _half_width(se: float, df: float, confidence: float) -> tuple[float, float]:
-    t = float(stdtrit(df, (1 + confidence) / 2))
+    t = t_quantile(df, confidence)
     return t * float(se), t
+
+
+def t_quantile(df: float, confidence: float) -> float:
+    """Two-sided: of Student's t with ``df`` degrees of freedom the share ``confidence`` lies between -t and t."""
+    return float(stdtrit(df, (1 + confidence) / 2))
 
 
 def _factor(

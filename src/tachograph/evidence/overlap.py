@@ -14,6 +14,7 @@ Floats = NDArray[np.float64]
 CLOSURE = 0.01  # leaves must sum to the total within this share
 SUBSET = 0.005  # a subset of timers that sums to the total within this share explains it
 MAX_TIMERS = 12  # of a subset search: 4,096 subsets
+NEAR = 0.1  # a coefficient this close to 0 or 1 is one of them
 
 
 @dataclass(frozen=True)
@@ -22,9 +23,9 @@ class Overlap:
 
     ``share`` is Σ timers / total. ``excess`` = Σ timers - total in the unit of the input. ``closed``: the sum
     fits within 1 %. ``siblings`` is the subset that fits the total best, ``nested`` the timers outside of it
-    (they lie inside siblings); both empty where no subset fits. ``rivals`` counts further subsets that fit.
-    ``coefficients``: non-negative least squares of the total on the timers across iterations, about 0 for a
-    nested timer, about 1 for a sibling, between for an overlapping one; empty without enough iterations.
+    (they lie inside siblings); both empty where no subset fits. ``rivals`` counts further subsets that fit and
+    between which the iterations do not settle either. ``overlapping`` are timers that no subset explains and that run
+    in part beside others.
     """
 
     share: float
@@ -33,11 +34,16 @@ class Overlap:
     siblings: tuple[str, ...]
     nested: tuple[str, ...]
     rivals: int
-    coefficients: Mapping[str, float]
+    overlapping: tuple[str, ...]
 
 
 def find_overlap(total: Floats, timers: Mapping[str, Floats]) -> Overlap:
-    """Examine undeclared ``timers`` (name -> seconds per iteration, shape (n,)) against ``total`` (n,)."""
+    """Examine undeclared ``timers`` (name -> seconds per iteration, shape (n,)) against ``total`` (n,).
+
+    First by the subset of timers whose mean sums to the total. Where several subsets do, or none, by non-negative least
+    squares of the total on the timers across iterations (statistics.md, 3.5): a coefficient of about 0 is that of a
+    nested timer, about 1 of a sibling, between of an overlapping one.
+    """
     names = list(timers)
     means = np.array([float(np.mean(timers[name])) for name in names])
     whole = float(np.mean(total))
@@ -45,13 +51,21 @@ def find_overlap(total: Floats, timers: Mapping[str, Floats]) -> Overlap:
     closed = abs(share - 1) <= CLOSURE
     siblings: tuple[str, ...] = ()
     nested: tuple[str, ...] = ()
+    overlapping: tuple[str, ...] = ()
     rivals = 0
     if not closed:
         chosen, rivals = _best_subset(means, whole)
+        if rivals or (chosen is None and share > 1):
+            coefficients = _coefficients(total, timers)
+            settled = np.array([coefficients.get(name, np.nan) > 1 - NEAR for name in names])
+            if chosen is None:
+                overlapping = tuple(name for name, one in coefficients.items() if NEAR < one < 1 - NEAR)
+            elif _clear(coefficients) and abs(means[settled].sum() / whole - 1) <= SUBSET:
+                chosen, rivals = settled, 0
         if chosen is not None:
             siblings = tuple(name for name, inside in zip(names, chosen, strict=True) if inside)
             nested = tuple(name for name in names if name not in siblings)
-    return Overlap(share, float(means.sum() - whole), closed, siblings, nested, rivals, _coefficients(total, timers))
+    return Overlap(share, float(means.sum() - whole), closed, siblings, nested, rivals, overlapping)
 
 
 def _best_subset(means: Floats, whole: float) -> tuple[NDArray[np.bool_] | None, int]:
@@ -74,7 +88,13 @@ def _best_subset(means: Floats, whole: float) -> tuple[NDArray[np.bool_] | None,
     return chosen, len(choices) - 1
 
 
+def _clear(coefficients: Mapping[str, float]) -> bool:
+    """Whether every timer is shown to be nested or a sibling."""
+    return bool(coefficients) and all(min(abs(one), abs(one - 1)) <= NEAR for one in coefficients.values())
+
+
 def _coefficients(total: Floats, timers: Mapping[str, Floats]) -> dict[str, float]:
+    """By timer; empty where the iterations are too few or the timers too alike to tell."""
     if len(total) < 2 * len(timers):
         return {}
     columns = np.column_stack(list(timers.values()))

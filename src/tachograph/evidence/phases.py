@@ -88,6 +88,8 @@ def _warnings(overlap: Overlap, timers: int) -> list[str]:
             f": some lie inside others, by the sums most likely {', '.join(overlap.nested)}, but {overlap.rivals} more "
             "choice(s) fit within 0.5 %; parents in the trainer file would settle it"
         )
+    elif overlap.overlapping:
+        sentence += f": {', '.join(overlap.overlapping)} run in part beside other timers"
     return [sentence]
 
 

@@ -158,22 +158,20 @@ def unsynchronised_suspicion(profile: Profile) -> str | None:
 
 
 INSTRUMENTATION = 0.05
+OWN_STEPS, TRAINING = "the same steps without brackets", "the training runs after warm-up"
 
 
-def instrumentation(profile: Profile, uninstrumented_rate: float | None = None) -> str | None:
-    """What the timers did to the speed, in a sentence; None where it stays within 5 % or is not known.
+def instrumentation(profile: Profile, other_rate: float | None, other: str) -> str | None:
+    """How the speed under the timers compares with ``other_rate`` (work per second) of ``other``, in a sentence.
 
-    ``uninstrumented_rate`` (work per second) overrides the profile's own measurement.
+    None where it stays within 5 % (statistics.md, 3.5) or where the other rate is not known.
     """
-    bare = profile.uninstrumented_rate if uninstrumented_rate is None else uninstrumented_rate
-    if bare is None:
+    if other_rate is None:
         return None
-    ratio = profile.rate / bare
-    rates = f"instrumented {profile.rate:,.0f}, un-instrumented {bare:,.0f} {profile.unit}/s"
+    ratio = profile.rate / other_rate
+    rates = f"instrumented {profile.rate:,.0f}, {other} {other_rate:,.0f} {profile.unit}/s"
     if ratio < 1 - INSTRUMENTATION:
-        return (
-            f"{rates}: {1 - ratio:.1%} slower with the brackets, whatever the cause; the shares are instrumented shares"
-        )
+        return f"{rates}: {1 - ratio:.1%} slower, whatever the cause; the shares are instrumented shares"
     if ratio > 1 + INSTRUMENTATION:
         return f"{rates}: the instrumented session is {ratio - 1:.1%} faster, the sessions are not comparable"
     return None

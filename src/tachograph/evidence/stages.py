@@ -7,9 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tachograph.evidence import amdahl
 from tachograph.evidence.overlap import CLOSURE, Overlap, find_overlap
 from tachograph.evidence.profile import (
+    OWN_STEPS,
     REMAINDER,
+    TRAINING,
     Profile,
     ProfileError,
     Stage,
@@ -48,6 +51,8 @@ class StageRow:
 class ArmSummary:
     """One arm's totals. ``closure`` = Σ leaves / total; ``rate`` in work per second.
 
+    ``uninstrumented_rate`` is that of the profile's own steps without brackets, ``training_rate`` that of the training
+    runs after warm-up; both None if not known.
     ``environment`` is the time of the stages of the group "environment", None if none is declared so.
     ``warnings`` are sentences; ``publishable`` is False where the shares must not be quoted.
     """
@@ -58,6 +63,7 @@ class ArmSummary:
     overlap: Overlap | None
     rate: float
     uninstrumented_rate: float | None
+    training_rate: float | None
     warnings: tuple[str, ...]
     publishable: bool
 
@@ -73,10 +79,28 @@ class StageTable:
         """Factor of the whole instrumented step."""
         return self.arms[reference].total.ms / self.arms[fast].total.ms
 
+    def check(self, reference: str, fast: str, measured: float) -> amdahl.AmdahlCheck:
+        """The factor that the stages of the step add up to, beside the ``measured`` one of the training runs."""
+        return amdahl.compare(self.factor(reference, fast), measured)
 
-def stage_table(profiles: Mapping[str, Profile]) -> StageTable:
+    def bound(self, reference: str, fast: str) -> amdahl.Bound | None:
+        """The factor that the stages which became faster by over 5 % allow at most; None where shares are not true.
+
+        The largest stage of the reference counts among them in any case, and so does one that ``fast`` lacks.
+        """
+        if not self.arms[reference].publishable:
+            return None
+        leaves = [row for row in self.rows if row.parent is None and reference in row.arms]
+        factors = {row.name: row.factor(reference, fast) for row in leaves}
+        faster = [name for name, factor in factors.items() if factor is None or factor > 1 + amdahl.GAP]
+        return amdahl.bound({row.name: max(0.0, row.arms[reference].share) for row in leaves}, faster)
+
+
+def stage_table(profiles: Mapping[str, Profile], training_rates: Mapping[str, float] | None = None) -> StageTable:
     """Put the profiles of the arms side by side. Every total is closed by a remainder row.
 
+    ``training_rates``: by arm, work per second of its training runs after warm-up, in the unit of the profiles; a
+    profile at another pace is told (statistics.md, 3.5).
     Raises :class:`ProfileError` when the arms measured different units or work per step.
     """
     work = {(profile.unit, profile.work_per_step) for profile in profiles.values()}
@@ -90,7 +114,8 @@ def stage_table(profiles: Mapping[str, Profile]) -> StageTable:
         first = next(iter(found.values()))
         arms = {arm: _time(closed[arm], stage.seconds) for arm, stage in found.items()}
         rows.append(StageRow(name, first.group, first.parent, arms))
-    return StageTable(tuple(rows), {arm: _summary(profile) for arm, profile in closed.items()})
+    known = training_rates or {}
+    return StageTable(tuple(rows), {arm: _summary(profile, known.get(arm)) for arm, profile in closed.items()})
 
 
 def _time(profile: Profile, seconds: float) -> ArmTime:
@@ -108,7 +133,7 @@ def _with_remainder(profile: Profile) -> Profile:
     return Profile(**{**profile.__dict__, "stages": (*profile.stages, row)})
 
 
-def _summary(profile: Profile) -> ArmSummary:
+def _summary(profile: Profile, training_rate: float | None) -> ArmSummary:
     closure = sum(stage.seconds for stage in profile.leaves) / profile.total_seconds
     warnings = []
     overlap = None
@@ -118,8 +143,11 @@ def _summary(profile: Profile) -> ArmSummary:
         nested = f"; nested by the sums: {', '.join(overlap.nested)}" if overlap.nested else ""
         warnings.append(f"the stages sum to {closure:.1%} of the total{nested}")
     suspicion = unsynchronised_suspicion(profile)
-    cost = instrumentation(profile)
-    warnings += [sentence for sentence in (suspicion, cost) if sentence is not None]
+    pace = [
+        instrumentation(profile, profile.uninstrumented_rate, OWN_STEPS),
+        instrumentation(profile, training_rate, TRAINING),
+    ]
+    warnings += [sentence for sentence in (suspicion, *pace) if sentence is not None]
     inside = [stage.seconds for stage in profile.leaves if stage.group == ENVIRONMENT]
     return ArmSummary(
         total=_time(profile, profile.total_seconds),
@@ -128,6 +156,7 @@ def _summary(profile: Profile) -> ArmSummary:
         overlap=overlap,
         rate=profile.rate,
         uninstrumented_rate=profile.uninstrumented_rate,
+        training_rate=training_rate,
         warnings=tuple(warnings),
         publishable=suspicion is None and overlap is None,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -120,3 +120,8 @@ def end_to_end(history: History, duration: str, total_seconds: float | None = No
     if not (0 < work < np.inf and 0 < seconds < np.inf):
         raise ThroughputError(f"no rate end to end: {work:.6g} {history.spec.work_unit} in {seconds:.6g} s")
     return Rate(work / seconds, history.spec.work_unit, work, seconds, len(rows), window)
+
+
+def spread(rates: Sequence[float]) -> float | None:
+    """By how much the fastest exceeds the slowest, relatively; None for fewer than two rates."""
+    return None if len(rates) < 2 else max(rates) / min(rates) - 1

@@ -53,6 +53,14 @@ class Decision(StrEnum):
     HOLD = "HOLD"
 
 
+def told(subject: str, verdict: StrEnum, why: str = "") -> str:
+    """A verdict as a sentence about ``subject`` (such as ``the curves``), with its ground: no bare label."""
+    plural = subject.endswith("s")
+    is_, gives = ("are", "give") if plural else ("is", "gives")
+    sentence = f"{subject} {gives if verdict == 'NO VERDICT' else is_} {verdict}"
+    return f"{sentence}: {why}" if why else sentence
+
+
 class CandidateVerdict(StrEnum):
     """What became of a candidate."""
 
@@ -63,9 +71,10 @@ class CandidateVerdict(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why a candidate was rejected."""
+    """Why a candidate was rejected or, of the last one, why nothing can be said of it."""
 
     INVALID_OUTPUT = "invalid-output"
     NO_GAIN = "no-gain"
     NOT_MATCHED = "not-matched"
     SUPERSEDED = "superseded"
+    NUMERICS_NOT_SHOWN = "numerics-not-shown"

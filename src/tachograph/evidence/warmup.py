@@ -3,8 +3,8 @@
 Every statistic is free of scale and judged against the same statistic of stationary noise: autoregressive
 of order one with correlation 0.6, as iterations of training loops show it, simulated once per length with a
 fixed seed. Against independent noise this is conservative. The runs of a study, and the mean series of each
-arm (which sees a slow ramp that single runs hide), share the error rate, so that at most 5 % of stationary
-studies have any run that is not called steady; ``benchmarks/laboratory.py`` shows it.
+arm (which sees a slow ramp that single runs hide), share the error rate ``alpha``, so that at most that many stationary
+studies have any run that is not called steady; ``benchmarks/laboratory.py`` shows it, with all else that can cap.
 """
 
 from __future__ import annotations
@@ -67,8 +67,20 @@ class Steadiness:
     @property
     def headline(self) -> bool:
         """Whether a factor may stand at the top at all."""
-        gross = max(self.halves, 1 / (1 + self.halves) - 1) >= GROSS - 1
-        return self.outcome is not Outcome.INSUFFICIENT and not gross
+        return self.outcome is not Outcome.INSUFFICIENT and not self._gross
+
+    @property
+    def _gross(self) -> bool:
+        return max(self.halves, 1 / (1 + self.halves) - 1) >= GROSS - 1
+
+    @property
+    def no_headline(self) -> str | None:
+        """Why no factor may stand at the top, None where one may."""
+        if self.outcome is Outcome.INSUFFICIENT:
+            return f"only {self.retained} of {self.rows} iterations can give a rate after the warm-up"
+        if self._gross:
+            return f"its later half changed by {self.halves:+.1%} at equal work, which is {GROSS:g} times or more"
+        return None
 
     @property
     def capped(self) -> bool:

@@ -19,7 +19,7 @@ from tachograph.execution.outcome import not_started
 from tachograph.execution.parenthood import plainly
 from tachograph.execution.progress import Progress
 from tachograph.execution.supervise import Outcome, supervise
-from tachograph.execution.turns import BASE, histories, make_turns, turn_folder
+from tachograph.execution.turns import BASE, evidence, make_turns, turn_folder
 from tachograph.files import sha256_file, write_json
 from tachograph.host.machine import installed_packages
 from tachograph.host.sampler import HostSampler
@@ -144,7 +144,8 @@ def make_attempt(
     if strange:
         judgement = Judgement("invalid", strange)
     else:
-        judgement = judge(planned, trainer, result, outcome.status, reason, outcome.exit_code)
+        lived = outcome.ended_monotonic - outcome.started_monotonic
+        judgement = judge(planned, trainer, result, outcome.status, reason, outcome.exit_code, lived)
     sealed = seal(place)
     facts = {
         "schema": "run/1",
@@ -167,7 +168,7 @@ def make_attempt(
         "checks": judgement.checks,
         "ingest": judgement.ingest,
         "result": result.relative_to(place).as_posix(),
-        "evidence": [name for name in sealed if name in (histories(result) if planned.in_turn else KEPT)],
+        "evidence": [name for name in sealed if name in (evidence(result) if planned.in_turn else KEPT)],
         "files": sealed,
     }
     write_json(place / RUN, facts)

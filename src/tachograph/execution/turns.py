@@ -16,6 +16,7 @@ from tachograph.study.planning import PlannedRun, block_order
 
 SCHEMA = "turns/1"
 BASE, CANDIDATE = "base", "candidate"
+PARITY_FILE = "parity.json"
 FINISHED, UNAVAILABLE, NOT_FINITE = "finished", "unavailable", "not finite"  # how a run may end and be a result
 
 Start = Callable[[PlannedRun, Path, int, float], Outcome]
@@ -28,6 +29,7 @@ def make_turns(planned: PlannedRun, trainer: Trainer, result: Path, device_kind:
     Writes ``result``, ``turns/1``: every run's side, pair, seed, history and end; or why nothing was run. The order
     is that of blocks (ABBA BAAB …), both runs of a pair have the same seed. What a candidate's run says by an exit
     code that the trainer file declares is a result; anything else that goes wrong ends the attempt without one.
+    After the runs the parity command is run in the environment of the candidate, where the trial has one.
     """
     trial = planned.trial
     assert trial is not None
@@ -48,7 +50,7 @@ def make_turns(planned: PlannedRun, trainer: Trainer, result: Path, device_kind:
             ends.append(end)
             said = _said(end, side, trainer.exit_codes)
             if said is None:
-                return replace(_together(ends), reason=f"run {turn} ({side}): {end.reason}")
+                return replace(_together(ends), reason=f"{turn_name(planned, turn, side, seed)}: {end.reason}")
             history = out / trainer.history.file
             made.append(
                 {
@@ -66,8 +68,20 @@ def make_turns(planned: PlannedRun, trainer: Trainer, result: Path, device_kind:
                 reason = f"exit code {end.exit_code}, by which the trainer says that it cannot be done here"
                 _write(result, planned, made, reason)
                 return replace(_together(ends), status="finished", reason=reason)
-    _write(result, planned, made, None)
+    parity = planned.parity_run()
+    if parity is not None:
+        end = start(parity, result.parent / PARITY_FILE, planned.seed, max(until - time.monotonic(), 0.0))
+        ends.append(end)
+        if end.status != "finished":
+            return replace(_together(ends), reason=f"parity of {planned.arm}: {end.reason}")
+    _write(result, planned, made, None, parity=None if parity is None else PARITY_FILE)
     return replace(_together(ends), status="finished")
+
+
+def turn_name(planned: PlannedRun, turn: int, side: str, seed: int) -> str:
+    """What a run is called in words: by its arm or candidate and its seed, as the runs of the study are."""
+    assert planned.trial is not None
+    return f"{planned.arm if side == CANDIDATE else planned.trial.against} seed {seed} (turn {turn})"
 
 
 def turn_folder(turn: int, side: str) -> str:
@@ -75,15 +89,22 @@ def turn_folder(turn: int, side: str) -> str:
     return f"{turn:03d}-{side}"
 
 
-def histories(result: Path) -> list[str]:
-    """The histories that ``result`` speaks of, relative to its folder; none where the attempt has left no result."""
+def evidence(result: Path) -> list[str]:
+    """The files that ``result`` speaks of, relative to its folder; none where the attempt has left no result."""
     if not result.is_file():
         return []
-    return [run["history"] for run in read_json(result)["runs"] if run["history"] is not None]
+    content = read_json(result)
+    named = [*(run["history"] for run in content["runs"]), content.get("parity")]
+    return [name for name in named if name is not None]
 
 
-def _write(result: Path, planned: PlannedRun, runs: list[dict[str, Any]], reason: str | None) -> None:
-    content = {"candidate": planned.arm, "available": reason is None, "reason": reason, "runs": runs}
+def _write(
+    result: Path, planned: PlannedRun, runs: list[dict[str, Any]], reason: str | None, parity: str | None = None
+) -> None:
+    """``parity`` names the parity file beside ``result``."""
+    content: dict[str, Any] = {"candidate": planned.arm, "available": reason is None, "reason": reason, "runs": runs}
+    if parity is not None:
+        content["parity"] = parity
     write_json(result, {"schema": SCHEMA, **content})
 
 

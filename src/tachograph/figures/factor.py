@@ -62,7 +62,8 @@ def draw_factor(analysis: dict[str, Any]) -> Drawing:
 
 def _name(one: dict[str, Any], steady: bool) -> str:
     star = " (headline)" if one["headline"] and steady else ""
-    return f"{one['numerator']}: {one['label']}{star}\n{one['window']}"
+    few = f", n = {len(one['pairs'])}" if len(one["pairs"]) > 1 else ""
+    return f"{one['numerator']}: {one['label']}{star}\n{one['window']}{few}"
 
 
 def _prediction(axes: Any, prediction: dict[str, Any], factors: list[dict[str, Any]]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.ticker import StrMethodFormatter
 
+from tachograph.analysis.rates import not_drawn
 from tachograph.figures.style import GREY, SETTINGS, Drawing, looks, new_figure, title
 
 GAP = 1.5  # empty iterations between two runs
@@ -60,7 +61,8 @@ def draw_rates(analysis: dict[str, Any]) -> Drawing:
         axes.set_ylim(bottom=0)
         axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
         axes.grid(axis="x", visible=False)
-        axes.set_xlabel("iterations of each run, in the order of execution")
+        left_out = not_drawn(analysis["series"]["rates"])
+        axes.set_xlabel("iterations of each run, in the order of execution" + (f"\n{left_out}" if left_out else ""))
         axes.set_ylabel(f"{trainer['stage']}: {trainer['work_unit']}/s")
         axes.set_title(title(analysis, f"Throughput of each iteration ({trainer['stage']})"), loc="left")
         figure.legend(loc="outside lower center", ncols=4, fontsize=8)

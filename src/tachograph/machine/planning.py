@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from tachograph.files import digest
 from tachograph.machine.cells import PROBE, Cell
 from tachograph.models.base import Scalar
 from tachograph.models.checker import Checker
-from tachograph.study.planning import DeviceKind, PlannedRun, fill
+from tachograph.study.planning import DeviceKind, PlannedRun, fill, identified
 
 
 def usable_processors() -> int:
@@ -23,35 +22,26 @@ def plan_cells(
     """The planned runs of ``cells``, in their order; ``code`` is the fingerprint of the checker's code."""
     runs = []
     for position, cell in enumerate(cells):
-        command = tuple(_command(cell, checker))
-        determining = {
-            "role": "cell",
-            "command": command,
-            "environment": cell.environment,
-            "clear_environment": checker.clear_environment,
-            "threads": threads,
-            "device_kind": device_kind,
-            "code": code,
-            "seconds": cell.seconds,  # a cell that was cut short is made again with more time
-        }
         seed = cell.settings.get("seed", 0)
         runs.append(
-            PlannedRun(
-                study=study,
-                role="cell",
-                arm=cell.name,
-                seed=seed if isinstance(seed, int) else 0,
-                block=None,
-                position=position,
-                amount=1,
-                command=command,
-                environment=cell.environment,
-                clear_environment=tuple(checker.clear_environment),
-                threads=threads,
-                device_kind=device_kind,
-                code=code,
-                max_hold_seconds=cell.seconds,
-                identity=digest(determining),
+            identified(
+                PlannedRun(
+                    study=study,
+                    role="cell",
+                    arm=cell.name,
+                    seed=seed if isinstance(seed, int) else 0,
+                    block=None,
+                    position=position,
+                    amount=1,
+                    command=tuple(_command(cell, checker)),
+                    environment=cell.environment,
+                    clear_environment=tuple(checker.clear_environment),
+                    threads=threads,
+                    device_kind=device_kind,
+                    code=code,
+                    max_hold_seconds=cell.seconds,
+                    identity="",
+                )
             )
         )
     return runs

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from tachograph.models.base import EnvironmentName, Identifier, Model, Number, Scalar, Text
 
-RUN_KEYS = ("environment", "settings", "arguments", "shared_arguments", "iterations", "quantity", "requires")
+RUN_KEYS = ("environment", "settings", "arguments", "shared_arguments", "iterations", "quantity", "requires", "parity")
 
 
 class Candidate(Model):
@@ -37,9 +37,10 @@ class Candidate(Model):
     iterations: Annotated[int, Field(ge=2)] | None = Field(
         default=None, description="run: iterations of each run; the first is dropped and told as one-off cost"
     )
-    quantity: Text | None = Field(
+    quantity: Text | Annotated[list[Text], Field(min_length=1)] | None = Field(
         default=None,
-        description="run: what is compared: iteration (the default), stage (the study's) or a phase of the trainer",
+        description="run: what is compared: iteration (the default), stage (the study's), or a phase of the trainer; "
+        "of several phases the seconds are added up",
     )
     environment: dict[EnvironmentName, str] = Field(default={}, description="run: on top of the arm's")
     settings: dict[Identifier, Scalar] = Field(default={}, description="run: on top of the arm's")
@@ -50,6 +51,18 @@ class Candidate(Model):
     requires: Literal["cuda", "rocm"] | None = Field(
         default=None, description="run: the kind of device without which nothing is run, and the record says so"
     )
+    parity: Annotated[Text, Field(pattern="^[^,]+$")] | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,  # so that a study without it is registered as it always was
+        description="run: the name, in place of an arm's, by which the trainer's parity command knows the candidate",
+    )
+
+    @property
+    def quantities(self) -> list[str]:
+        """What is compared, by name: ``iteration``, ``stage`` or phases."""
+        if self.quantity is None:
+            return ["iteration"]
+        return [self.quantity] if isinstance(self.quantity, str) else self.quantity
 
     @model_validator(mode="after")
     def _fits_its_measure(self) -> Candidate:

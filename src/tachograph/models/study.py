@@ -12,6 +12,8 @@ from tachograph.models.base import EnvironmentName, Identifier, Model, Number, P
 from tachograph.models.candidate import Candidate
 from tachograph.models.cells import MachineChecks
 
+MARGIN_IN_SIGMA = 2.0  # a margin in SD between seeds where none is registered (statistics.md, 3.2)
+MAX_METRICS = 5  # primary metrics whose curves are tested together (statistics.md, 3.2)
 RESERVED_ARMS = frozenset({"component", "parity", "sweep"})  # their files lie beside the arms' profiles
 
 
@@ -148,10 +150,57 @@ class Metric(Model):
 
     column: Text
     label: Text
-    margin: PositiveNumber
+    margin: PositiveNumber | None = Field(
+        default=None, description="in the metric's unit; without it margin_in_sigma times sigma_seed"
+    )
+    margin_in_sigma: PositiveNumber | None = Field(
+        default=None, description="the margin as a multiple of sigma_seed, 2 unless given; instead of margin"
+    )
     reason: Text = Field(description="why this margin")
     sigma_seed: PositiveNumber | None = Field(
-        default=None, description="assumed standard deviation between seeds, in the metric's unit; else margin / 2"
+        default=None,
+        description="standard deviation between seeds, in the metric's unit, by an independent pilot; else margin / 2",
+    )
+    resolution: PositiveNumber | None = Field(
+        default=None,
+        description="smallest difference that the metric can show, in its unit: no smaller spread is believed",
+    )
+
+    @model_validator(mode="after")
+    def _one_margin(self) -> Metric:
+        if self.margin is None and self.sigma_seed is None:
+            raise ValueError("margin: the key is missing, expected margin, or sigma_seed from a pilot")
+        if self.margin is not None and self.margin_in_sigma is not None:
+            raise ValueError("found both margin and margin_in_sigma, expected one of them")
+        return self
+
+    @property
+    def delta(self) -> float:
+        """The registered margin δ in the metric's unit (statistics.md, 3.2)."""
+        if self.margin is not None:
+            return self.margin
+        assert self.sigma_seed is not None  # _one_margin has seen to it
+        return (MARGIN_IN_SIGMA if self.margin_in_sigma is None else self.margin_in_sigma) * self.sigma_seed
+
+
+class CurveWindow(Model):
+    """Iterations over which the curves are averaged before they are compared."""
+
+    name: Text
+    first: Annotated[int, Field(ge=1)]
+    last: Annotated[int, Field(ge=1)]
+
+
+class Quiet(Model):
+    """What still counts as a quiet host; beyond it a run is contended and a GAIN or NO GAIN PROVISIONAL."""
+
+    foreign_share: Annotated[Number, Field(ge=0, le=1)] = Field(
+        default=0.05,
+        description="share of the usable processors that other programs may keep busy, on average through a run",
+    )
+    load: PositiveNumber | None = Field(
+        default=None,
+        description="largest 1-minute load average during a run, which counts the run itself; not judged without it",
     )
 
 
@@ -172,8 +221,9 @@ class DecisionRule(Model):
     )
     ceiling: Annotated[Number, Field(gt=1, le=1_000_000)] | None = Field(
         default=None,
-        description="largest factor of the stage that can be true (a roofline, or 1 / (1 - share) by Amdahl's law); "
-        "beyond it the speed is INVALID until the numerics parity is shown",
+        description="largest factor of the stage that can be true, such as a roofline; beyond it the speed is INVALID "
+        "until the numerics parity is shown. Without it: 1 / (1 - share) by Amdahl's law on the profiles, where the "
+        "share is that of the reference's largest stage and of those that became faster by over 5 %",
     )
     sd_log_factor: Annotated[Number, Field(gt=0, le=3)] = Field(
         description="assumed standard deviation of the natural logarithm of the factor between blocks"
@@ -225,9 +275,13 @@ class Study(Model):
     machine: MachineChecks | None = Field(
         default=None, description="preflight: does this machine repeat, is it right; else nothing is compared"
     )
+    quiet: Quiet = Field(default=Quiet(), description="what still counts as a quiet host")
     parity: Parity | None = None
     smoke: list[Smoke] = []
-    curves: list[Metric] = []
+    curves: list[Metric] = Field(default=[], max_length=MAX_METRICS)
+    curve_windows: list[CurveWindow] = Field(
+        default=[], description="windows over which each curve is compared; else the early, mid and late third of a run"
+    )
     prediction: Prediction | None = None
     decision: DecisionRule | None = None
     candidates: dict[Identifier, Candidate] = Field(
@@ -249,6 +303,18 @@ class Study(Model):
         for arm in self.arms:
             if arm in RESERVED_ARMS:
                 raise ValueError(f"arms.{arm}: this name is reserved, expected another")
+        return self
+
+    @model_validator(mode="after")
+    def _windows_in_the_run(self) -> Study:
+        names = [window.name for window in self.curve_windows]
+        for number, window in enumerate(self.curve_windows):
+            place = f"curve_windows[{number}]"
+            if not window.first <= window.last <= self.design.iterations:
+                found = f"found {window.first} to {window.last}"
+                raise ValueError(f"{place}: {found}, expected iterations in order within 1 to {self.design.iterations}")
+            if names.count(window.name) > 1:
+                raise ValueError(f"{place}.name: found {window.name!r} twice, expected names that differ")
         return self
 
     @model_validator(mode="after")

@@ -188,6 +188,11 @@ class HistoryFile(Model):
     compilation: Text | None = Field(
         default=None, description="column that is present and not 0 in an iteration that compiled: a one-off cost"
     )
+    period: Annotated[int, Field(ge=1)] = Field(
+        default=1,
+        description="iterations after which the work repeats, such as those of one pass over the data: the precision "
+        "within a run is resampled in blocks of at least this length",
+    )
     checkpoint: Text | None = Field(
         default=None, description="column that is present and not 0 in an iteration that wrote a checkpoint: no rate"
     )

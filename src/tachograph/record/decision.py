@@ -61,6 +61,7 @@ def decision(record: Record) -> str:
 def _row(record: Record, one: dict[str, Any]) -> list[str]:
     measured = headline(record, one["arm"])
     interval = factor(measured.get("factor"), measured.get("low"), measured.get("high"))
+    interval += f", n = {len(measured['pairs'])}" if measured.get("pairs") else ""
     words = [f"**{one['decision']}**", interval, one["speed"], one["curves"], one["parity"]]
     return [text(one["arm"]), *words, text(why(one))]
 

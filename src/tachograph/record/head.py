@@ -21,6 +21,10 @@ def result(record: Record) -> str:
         count = len(record["reservations"])
         speak = "reasons given below the factors speak" if count > 1 else "reason given below the factors speaks"
         sentences.append(f"**With reservations**: {count} {speak} against relying on them.")
+    if record["remarks"]:
+        count = len(record["remarks"])
+        many = "remarks" if count > 1 else "remark"
+        sentences.append(f"**With {count} {many}**, given below the factors, that must be read with them.")
     sentences += [
         f"Curves of {text(one['arm'])}: **{one['verdict']}** ({text(one['sentence'])})."
         for one in record["curve_verdicts"]
@@ -37,10 +41,8 @@ def _headline(record: Record, one: dict[str, Any]) -> str:
     if one["factor"] is None:
         return f"**No factor for {arm}**: {text(one.get('reason', UNKNOWN))}."
     if not record["steadiness"]["headline"]:
-        return (
-            f"**No headline factor for {arm}**: the runs are too short or were not steady, as told below; the factors "
-            "beside it describe these runs and nothing else."
-        )
+        why = text("; ".join(record["steadiness"]["no_headline"]))
+        return f"**No headline factor for {arm}**: {why}; the factors below describe these runs and nothing else."
     blocks = len(one["pairs"])
     interval = ""
     if one["low"] is not None:
@@ -61,8 +63,26 @@ def _prediction(one: dict[str, Any]) -> str:
     if one["measured"] is None:
         return f"{predicted}: **{one['verdict']}** ({text(one['reason_not_tested'])})."
     return (
-        f"{predicted}, measured {significant(one['measured'])}: **{one['verdict']}**, measured over predicted "
-        f"{one['ratio']:.2f}."
+        f"{predicted}, measured {significant(one['measured'])}: **{one['verdict']}** {_rests_on(one)}; measured over "
+        f"predicted {one['ratio']:.2f}."
+    )
+
+
+def _rests_on(one: dict[str, Any]) -> str:
+    """What a verdict on a prediction rests on: how many blocks or runs, in how many sessions, which interval."""
+    low, high = one["interval"]
+    interval = "without an interval"
+    if low is not None:
+        interval = f"by a {one['confidence']:.0%} interval of {significant(low)} to {significant(high)}"
+    told = f"on n = {one['n']} {text(one['n_of'])} in one session, {interval}"
+    if not one["note"]:
+        return told
+    told += f" that is {text(one['note'])}" if one["note"].startswith("uninformative") else f" ({text(one['note'])})"
+    if one["resolution"] is None:
+        return told
+    return (
+        f"{told}: with the registered spread of {one['assumed_spread']:.0%} between blocks, {one['n']} blocks are not "
+        f"expected to show a difference smaller than {one['resolution']:.2f} times"
     )
 
 
@@ -115,7 +135,7 @@ def registration(record: Record) -> str:
         ["registered", f"{held['date']}, frozen {held['registered_at']}"],
         ["SHA-256 of the registration", code(held["sha256"])],
         ["proof of that time", text(held["timestamp_proof"]["detail"])],
-        ["results known when frozen", "yes" if held["data_seen_before"] else "no"],
+        ["results known when frozen", known_before(held)],
         ["amendments", str(len(held["amendments"])) if held["amendments"] else "none"],
         ["trainer", f"{code(held['trainer']['name'])}: {text(held['trainer']['title'])}"],
         ["settings", _pairs(held["settings"])],
@@ -145,6 +165,13 @@ def registration(record: Record) -> str:
     return "\n\n".join([table(["", ""], rows), *rules])
 
 
+def known_before(held: dict[str, Any]) -> str:
+    """What is known of results at the time of freezing: what lay in the results folder, and nothing else."""
+    if held["data_seen_before"]:
+        return "results of this study were in its results folder when it was frozen"
+    return "no result of this study was in its results folder when it was frozen; of other places nothing is known"
+
+
 def _pairs(values: dict[str, Any]) -> str:
     return ", ".join(code(f"{key}={value}") for key, value in sorted(values.items())) or "none"
 
@@ -170,7 +197,7 @@ LOAD = {"load_1min": "load average (1 minute)", "cpu_foreign": "processors busy 
 
 
 def load(record: Record) -> str:
-    """What else went on at the host: other people's work moves wall time."""
+    """What else went on at the host during training runs of any role: other people's work moves wall time."""
     sentences = []
     for name, what in LOAD.items():
         known = [
@@ -187,7 +214,8 @@ def load(record: Record) -> str:
             f"{max(one['max'] for one in known):.2f}"
         )
     programs = {run["host"]["gpu_processes"]["status"] for run in record["runs"]}
-    return f"While the runs went on: {'; '.join(sentences)}; other programs on the GPU: {', '.join(sorted(programs))}."
+    on_gpu = f"other programs on the GPU: {', '.join(sorted(programs))}"
+    return f"While the training runs went on: {'; '.join(sentences)}; {on_gpu}."
 
 
 def commands(record: Record) -> str:

@@ -50,9 +50,26 @@ def percent(share: float | None) -> str:
     return UNKNOWN if share is None else f"{share:.1%}"
 
 
+def ahead(one: dict[str, Any], unit: str) -> str:
+    """After how many of ``unit`` something has paid, ``at once``, or why that is not known; brackets as in a factor."""
+    if one["iterations"] is None:
+        return text(one["reason"])
+    if one["iterations"] == 0:
+        return "at once"
+    if (one["iterations"] if one["high"] is None else one["high"]) < 1:
+        return f"within the first of the {text(unit)}"
+    interval = " (no interval)" if one["low"] is None else f" [{significant(one['low'])}, {significant(one['high'])}]"
+    return f"{significant(one['iterations'])}{interval} {text(unit)}"
+
+
 def factor(value: float | None, low: float | None = None, high: float | None = None) -> str:
     """``2.37x [1.79, 3.14]``; without brackets where there is no interval."""
     if value is None:
         return UNKNOWN
     interval = "" if low is None or high is None else f" [{low:.2f}, {high:.2f}]"
     return f"{value:.2f}x{interval}"
+
+
+def figure(name: str, caption: str) -> str:
+    """The figure called ``name`` of the record, with its caption as the text in its place."""
+    return f"![{text(caption)}](figures/{name}.svg)"

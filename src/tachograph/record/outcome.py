@@ -55,7 +55,18 @@ def _arm(record: dict[str, Any], arm: str, decided: dict[str, Any] | None) -> di
         entry |= {"decision": decided["decision"], "why": why(decided)}
         entry |= {key: decided[key] for key in ("speed", "curves", "parity")}
     keys = ("factor", "low", "high", "confidence", "label", "window", "unit")
-    return {**entry, **{key: measured.get(key) for key in keys}, "blocks": len(measured["pairs"])}
+    return {
+        **entry,
+        **{key: measured.get(key) for key in keys},
+        "blocks": len(measured["pairs"]),
+        "note": _note(record, measured),
+    }
+
+
+def _note(record: dict[str, Any], measured: dict[str, Any]) -> str | None:
+    """What weakens the factor: an interval of few blocks, or runs of which none is a headline."""
+    notes = [*record["steadiness"]["no_headline"], measured.get("note")]
+    return "; ".join(note for note in notes if note) or None
 
 
 def _prediction(predicted: dict[str, Any]) -> dict[str, Any]:
@@ -71,6 +82,8 @@ def _prediction(predicted: dict[str, Any]) -> dict[str, Any]:
         "measured_low": low,
         "measured_high": high,
         "measured_over_predicted": predicted["ratio"],
+        "n": predicted.get("n"),
+        "n_of": predicted.get("n_of"),
     }
 
 

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from tachograph.record import candidates, decision, evaluation, head, machine_page, phases, reliability, speed, trust
+from tachograph.record import (
+    candidates,
+    decision,
+    evaluation,
+    head,
+    machine_page,
+    phases,
+    reliability,
+    speed,
+    stages,
+    trust,
+)
 from tachograph.record.document import MACHINE_SCHEMA
 from tachograph.record.markdown import text
 from tachograph.record.words import words
@@ -31,7 +42,7 @@ def _parts(record: Record) -> list[str]:
         "## Commands",
         head.commands(record),
         "## Stage table",
-        speed.stages(record),
+        stages.stages(record),
         "## Throughput",
         speed.throughput(record),
         "## Phases, and what could still be won",

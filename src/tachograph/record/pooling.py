@@ -46,6 +46,11 @@ def pool(records: Sequence[ReadRecord], names: Sequence[str]) -> tuple[list[Pool
         for other in groups[number + 1 :]:
             a, b = group[0], other[0]
             refusals.append(f"{names[a]} and {names[b]}: {_apart(records[a], records[b])}")
+    refusals += [
+        f"{name}: its runs were too short or not steady, so that it has no headline factor to pool"
+        for name, record in zip(names, records, strict=True)
+        if not record.content["steadiness"]["headline"]
+    ]
     found = []
     for group in groups:
         members: list[int] = []
@@ -88,8 +93,9 @@ def _pool(records: list[ReadRecord], members: list[int]) -> list[Pooled]:
 
 
 def _factor(record: ReadRecord, arm: str) -> float | None:
+    """The headline factor; None also where the runs were too short or not steady, so that there is none."""
     value: float | None = headline(record.content, arm).get("factor")
-    return value
+    return value if record.content["steadiness"]["headline"] else None
 
 
 def _decision(records: list[dict[str, Any]], arm: str) -> DecisionJudgement | None:

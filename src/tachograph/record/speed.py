@@ -1,107 +1,17 @@
-"""The middle of the page: stage table, throughput of every run, factors."""
+"""The middle of the page: throughput of every run, factors."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tachograph.record.markdown import UNKNOWN, code, factor, number, percent, significant, table, text
+from tachograph.analysis.disturbance import busy, foreign_cpus
+from tachograph.analysis.rates import not_drawn
+from tachograph.record.markdown import UNKNOWN, code, factor, figure, number, percent, significant, table, text
+from tachograph.record.stages import profile_beside_headline
 
 Record = dict[str, Any]
+SAME_WORK = 0.02  # relative; runs and iterations that differ by less in their work are compared as equal ones
 ROLES = {"baseline": "baseline", "burnin": "burn-in", "aa": "A/A", "run": "", "preflight": "smoke"}
-
-
-def _arms(record: Record) -> list[str]:
-    return list(record["registration"]["arm_order"])
-
-
-def figure(name: str, caption: str) -> str:
-    return f"![{text(caption)}](figures/{name}.svg)"
-
-
-def stages(record: Record) -> str:
-    """The table of document 000: milliseconds per step and share, arm beside arm, with total and environment."""
-    section = record["stages"]
-    if not section["rows"]:
-        return f"There is no stage table: {text(section['reason'])}."
-    arms = [arm for arm in _arms(record) if arm in section["arms"]]
-    others = [arm for arm in arms[1:] if arm in section["factors"]]
-    headers = ["stage"]
-    for arm in arms:
-        headers += [f"{text(arm)} ms/step", "share"]
-    headers += [f"{text(arm)} factor" for arm in others]
-    rows = []
-    for row in section["rows"]:
-        name = text(row["stage"]) + (f" (in {text(row['parent'])})" if row["parent"] else "")
-        cells = [name]
-        for arm in arms:
-            time = row["arms"].get(arm)
-            cells += ["–", "–"] if time is None else [_ms(time["ms_per_step"]), percent(time["share"])]
-        rows.append(cells + [_factor(row["factors"].get(arm)) for arm in others])
-    total = ["**total**"]
-    for arm in arms:
-        total += [f"**{_ms(section['arms'][arm]['total']['ms_per_step'])}**", ""]
-    rows.append(total + [_factor(section["factors"][arm]) for arm in others])
-    steps = ", ".join(f"{section['steps'][arm]} steps ({text(arm)})" for arm in arms)
-    parts = [
-        f"Instrumented: {steps}, a synchronise bracket around each stage, "
-        f"{number(section['work_per_step'])} {text(section['unit'])} per step.",
-        table(headers, rows, right=range(1, len(headers))),
-        *_environment(section, arms),
-        *_instrumentation(section, arms),
-        *_component(record["component"]),
-        figure("stages", "Stage profile of every arm"),
-    ]
-    return "\n\n".join(parts)
-
-
-def _ms(value: float) -> str:
-    return f"{value:.2f}" if abs(value) >= 0.1 or value == 0 else f"{value:.4f}"
-
-
-def _factor(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}x"
-
-
-def _environment(section: dict[str, Any], arms: list[str]) -> list[str]:
-    sentences = []
-    for arm in arms:
-        summary = section["arms"][arm]
-        inside = summary["environment"]
-        if inside:
-            sentences.append(
-                f"{_ms(inside['ms_per_step'])} ms of {_ms(summary['total']['ms_per_step'])} = "
-                f"{percent(inside['share'])} ({text(arm)})"
-            )
-    names = [text(row["stage"]) for row in section["rows"] if row["group"] == "environment"]
-    return [f"Environment share ({' + '.join(names)}): {', '.join(sentences)}."] if sentences else []
-
-
-def _instrumentation(section: dict[str, Any], arms: list[str]) -> list[str]:
-    rows = []
-    for arm in arms:
-        one = section["arms"][arm]
-        ratio = one["instrumented_over_uninstrumented"]
-        rows.append(
-            [
-                text(arm),
-                number(one["rate"]),
-                number(one["uninstrumented_rate"]),
-                UNKNOWN if ratio is None else f"{ratio:.3f}",
-            ]
-        )
-    unit = text(section["unit"])
-    headers = ["arm", f"instrumented {unit}/s", f"without brackets {unit}/s", "ratio"]
-    warnings = [f"{text(arm)}: {text(sentence)}." for arm in arms for sentence in section["arms"][arm]["warnings"]]
-    lines = ["With and without the brackets:", table(headers, rows, right=(1, 2, 3))]
-    return lines + ([" ".join(warnings)] if warnings else [])
-
-
-def _component(section: dict[str, Any]) -> list[str]:
-    if not section.get("rates"):
-        return [f"The component alone: {text(section['reason'])}."] if section["registered"] else []
-    rates = "; ".join(f"{text(one['name'])} at {number(one['value'])} {text(one['unit'])}" for one in section["rates"])
-    threads = f", {section['threads']} thread(s)" if section.get("threads") else ""
-    return [f"{text(section['name'])} alone, in a run of its own{threads}: {rates}."]
 
 
 def _no_rate(record: Record) -> str:
@@ -117,7 +27,7 @@ def throughput(record: Record) -> str:
     window = design["window"]
     headers = ["run", "arm", f"{stage} {unit}/s, whole run", f"after {design['warmup']} of warm-up"]
     headers += [f"iterations {window[0]} to {window[1]}"] if window else []
-    headers += ["mean iteration wall", "total wall"]
+    headers += ["mean iteration wall, whole run", "total wall"]
     rows = []
     for run in record["runs"]:
         if run["role"] == "preflight":
@@ -135,8 +45,11 @@ def throughput(record: Record) -> str:
         + _no_rate(record)
         + f"The seconds are those of {stage}; the total wall is that of the process, its start included."
     ]
-    parts += [_phases(record), _baseline(record["baseline"], stage), _ran(record)]
-    parts.append(figure("rates", "Throughput of each iteration in the order of execution"))
+    parts += [_seed_spread(record), _phases(record), _baseline(record, stage), _ran(record)]
+    caption = "Throughput of each iteration in the order of execution"
+    left_out = not_drawn(record["series"]["rates"])
+    parts.append(figure("rates", f"{caption}. {left_out}" if left_out else caption))
+    parts.append(f"In this figure: {text(left_out)}." if left_out else "")
     return "\n\n".join(part for part in parts if part)
 
 
@@ -166,6 +79,17 @@ def _seconds(value: float | None) -> str:
     return UNKNOWN if value is None else f"{significant(value)} s"
 
 
+def _seed_spread(record: Record) -> str:
+    """How far the runs of an arm lie apart."""
+    told = [
+        f"{text(one['arm'])} {number(one['low'])} to {number(one['high'])}, the fastest {percent(one['spread'])} above "
+        "the slowest"
+        for one in record["seed_spread"]
+        if one["spread"] is not None
+    ]
+    return f"From seed to seed, after warm-up: {'; '.join(told)}." if told else ""
+
+
 def _phases(record: Record) -> str:
     """Seconds of each phase over a run: the other phases may have become faster, too."""
     names = record["registration"]["trainer"]["phases"]
@@ -177,7 +101,8 @@ def _phases(record: Record) -> str:
     return "Seconds of each phase over the whole run:\n\n" + table(headers, rows, right=range(1, len(headers)))
 
 
-def _baseline(section: dict[str, Any], stage: str) -> str:
+def _baseline(record: Record, stage: str) -> str:
+    section = record["baseline"]
     if not section["registered"]:
         return ""
     if not section.get("rates"):
@@ -187,8 +112,21 @@ def _baseline(section: dict[str, Any], stage: str) -> str:
     return (
         f"Baseline of {len(section['rates'])} iterations before any comparison: {rates} {text(section['unit'])}, "
         f"{stage} {significant(low)} to {significant(high)} s of each {significant(min(section['iteration_seconds']))} "
-        f"to {significant(max(section['iteration_seconds']))} s iteration."
+        f"to {significant(max(section['iteration_seconds']))} s iteration{_spread(section['spread'])}"
+        f"{_beside_other_programs(record, section['run'])}."
     )
+
+
+def _spread(spread: float | None) -> str:
+    return "" if spread is None else f", the fastest iteration {percent(spread)} above the slowest"
+
+
+def _beside_other_programs(record: Record, name: str) -> str:
+    """How busy other programs kept the processors during a run, where it is enough to be a deviation."""
+    host = next(run["host"] for run in record["runs"] if run["run"] == name)
+    if not busy(host, record["quiet"]):
+        return ""
+    return f", while other programs kept {foreign_cpus(host):.2f} processors busy"
 
 
 def _ran(record: Record) -> str:
@@ -234,13 +172,10 @@ def factors(record: Record) -> str:
     )
     if confidence:
         about += f"; the interval is a {confidence:.0%} t interval on the logarithms"
-    profile = [
-        f"{_factor(value)} on the instrumented profiles ({text(arm)})"
-        for arm, value in record["stages"]["factors"].items()
-    ]
-    parts = [f"{about}.", table(headers, rows, right=(3, 5)), _blocks(record), _first_attempts(record)]
-    parts += [f"For comparison: {'; '.join(profile)}."] if profile else []
-    return "\n\n".join(part for part in [*parts, figure("factor", "Factors with intervals and prediction")] if part)
+    parts = [f"{about}.", table(headers, rows, right=(3, 5)), _work_of_blocks(record)]
+    parts += [_blocks(record), _first_attempts(record)]
+    parts += [profile_beside_headline(record), figure("factor", "Factors with intervals and prediction")]
+    return "\n\n".join(part for part in parts if part)
 
 
 def _notes(one: dict[str, Any]) -> list[str]:
@@ -249,6 +184,28 @@ def _notes(one: dict[str, Any]) -> list[str]:
     return [
         part for part in (method if method.startswith("unpaired") else "", one.get("note") or one.get("reason")) if part
     ]
+
+
+def _work_of_blocks(record: Record) -> str:
+    """What a ratio of rates does not say where the two runs of a block did not do the same work."""
+    reference = record["registration"]["design"]["reference"]
+    work = {
+        (run["arm"], run["block"]): run["rates"]["iteration"]["whole run"].get("work")
+        for run in record["runs"]
+        if run["role"] == "run"
+    }
+    ratios = [
+        done / of_reference
+        for (arm, block), done in work.items()
+        if arm != reference and done and (of_reference := work.get((reference, block)))
+    ]
+    if not ratios or max(abs(ratio - 1) for ratio in ratios) <= SAME_WORK:
+        return ""
+    return (
+        f"The runs of a block did not do the same work ({min(ratios):.2f} to {max(ratios):.2f} times that of "
+        f"{text(reference)}): rates are at equal work, so that the factor of a phase whose time does not grow with the "
+        "work is off by that ratio."
+    )
 
 
 def _first_attempts(record: Record) -> str:
@@ -269,6 +226,7 @@ def _blocks(record: Record) -> str:
             number(pair["numerator"]),
             number(pair["denominator"]),
             factor(pair["factor"]),
+            factor(_of_iteration(record, one["numerator"], pair["block"])),
         ]
         for one in record["factors"]
         if one["headline"]
@@ -276,5 +234,12 @@ def _blocks(record: Record) -> str:
     ]
     if not rows:
         return ""
-    headers = ["arm", "block", "seed", "its rate", "rate of the reference", "factor"]
-    return "The blocks of the headline:\n\n" + table(headers, rows, right=range(1, 6))
+    headers = ["arm", "block", "seed", "its rate", "rate of the reference", "factor", "of the iteration wall"]
+    return "The blocks of the headline:\n\n" + table(headers, rows, right=range(1, 7))
+
+
+def _of_iteration(record: Record, arm: str, block: int) -> float | None:
+    """The factor of the iteration wall after warm-up in one block."""
+    wanted = (arm, "iteration", "retained")
+    one = next(one for one in record["factors"] if (one["numerator"], one["quantity"], one["kind"]) == wanted)
+    return next((pair["factor"] for pair in one["pairs"] if pair["block"] == block), None)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tachograph.record.markdown import UNKNOWN, code, number, significant, table, text
-from tachograph.record.speed import figure
+from tachograph.record.markdown import UNKNOWN, code, figure, number, significant, table, text
 
 Record = dict[str, Any]
+MOST_SEEDS = 1000
+CONSTANT = "no difference anywhere, so that it tells nothing"
 
 
 def curves(record: Record) -> str:
@@ -37,13 +38,14 @@ def _curve(metric: dict[str, Any], row: dict[str, Any]) -> list[str]:
     pair = f"{code(row['run'])} vs {code(row['other'])}" if row["other"] else code(row["run"])
     if "reason" in row:
         return [text(metric["label"]), pair, UNKNOWN, UNKNOWN, "–", text(row["reason"])]
+    constant = row["fast_max"] == row["reference_max"] == 0
     return [
         text(metric["label"]),
         pair,
         f"{significant(row['fast_max'])} (iteration {row['fast_iteration']})",
         "–" if row["reference_max"] is None else significant(row["reference_max"]),
-        "–" if row["ratio"] is None else f"{row['ratio']:.2f}",
-        text(row["label"]),
+        "–" if row["ratio"] is None or constant else f"{row['ratio']:.2f}",
+        CONSTANT if constant else text(row["label"]),
     ]
 
 
@@ -109,8 +111,8 @@ def _windows(one: dict[str, Any]) -> str:
             significant(cell["difference"]),
             f"{significant(cell['low'])} to {significant(cell['high'])}",
             significant(cell["margin"]),
-            "inside" if cell["passes"] else "outside" if cell["outside"] else "open",
-            "none" if cell["seeds_needed"] is None else str(cell["seeds_needed"]),
+            _inside(cell),
+            _seeds(cell["seeds_needed"]),
         ]
         for cell in cells
     ]
@@ -120,6 +122,20 @@ def _windows(one: dict[str, Any]) -> str:
         "difference with this spread; none where the difference itself exceeds the margin.\n\n"
         + table(headers, rows, right=(2, 3, 4, 6))
     )
+
+
+def _inside(cell: dict[str, Any]) -> str:
+    """Where the interval lies; of a metric that is the same in every run it tells nothing."""
+    if cell["difference"] == cell["low"] == cell["high"] == 0:
+        return "inside, no difference anywhere"
+    return "inside" if cell["passes"] else "outside" if cell["outside"] else "open"
+
+
+def _seeds(needed: int | None) -> str:
+    """Seeds per arm; from the spread of a few runs no more than their order of magnitude is known."""
+    if needed is None:
+        return "none"
+    return str(needed) if needed <= MOST_SEEDS else f"over {MOST_SEEDS:,}"
 
 
 def _noise(one: dict[str, Any]) -> str:

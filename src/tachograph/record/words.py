@@ -86,6 +86,7 @@ WORDS = (
         r"\btrend of the duration\b",
         "change of an iteration's seconds from the first to the last one, by a fitted line",
     ),
+    ("remark", r"\bremarks?\b", "what must be read with a factor; unlike a reservation it caps no verdict"),
     ("drift", r"\bdrift\b", "the machine becomes faster or slower while a study goes on, whatever the arm"),
     ("exposure", r"\bexposure\b", "seconds in which a best run could have been found; more of them find a better one"),
     ("≥", r"≥ ", "a lower bound: work of others could have slowed it down, and nothing makes it look faster"),

@@ -12,11 +12,11 @@ from pydantic import BaseModel, ValidationError
 
 from tachograph.errors import TachographError
 from tachograph.files import read_bounded
-from tachograph.machine.cells import check_groups, check_names, preflight_cells, study_cells
+from tachograph.machine.cells import check_formats, check_groups, check_names, preflight_cells, study_cells
 from tachograph.models import AnyStudy, Checker, Configuration, MachineStudy, Program, Study, Trainer
 from tachograph.models.base import Scalar
 from tachograph.models.sentences import meant, sentence
-from tachograph.models.trainer import unknown_placeholder
+from tachograph.models.trainer import HistoryFile, unknown_placeholder
 from tachograph.study.planning import FILLED_LAST
 from tachograph.study.reach import refuse_undecidable
 from tachograph.yamlfile import read_yaml
@@ -89,6 +89,7 @@ def load_study(folder: Path, name: str) -> tuple[AnyStudy, Program]:
         machine = _load_named(MachineStudy, path)
         checker = load_checker(folder, machine.checker)
         check_groups(machine.cells, checker, str(path))
+        check_formats(machine, checker, str(path))
         check_names(study_cells(machine, checker), str(path))
         return machine, checker
     study = _load_named(Study, path)
@@ -168,17 +169,35 @@ def _check_parts(study: Study, trainer: Trainer, path: Path) -> None:
             raise TachographError(f"{path}: {part}: trainer {trainer.name} has no {part} command")
     if study.projection and study.projection.evaluation_every and trainer.history.evaluation is None:
         raise TachographError(f"{path}: projection.evaluation_every: trainer {trainer.name} declares no evaluation")
-    quantities = ["iteration", "stage", *(phase.name for phase in trainer.history.phases)]
     for name, one in study.candidates.items():
-        if one.quantity is not None and one.quantity not in quantities:
+        _check_quantities(f"{path}: candidates.{name}.quantity", one.quantities, trainer.history)
+        if one.parity is not None and not any("{arms}" in part for part in trainer.parity or []):
             raise TachographError(
-                f"{path}: candidates.{name}.quantity: found {one.quantity!r}, expected one of: {', '.join(quantities)}"
+                f"{path}: candidates.{name}.parity: trainer {trainer.name} has no parity command with {{arms}}"
             )
     for metric in study.curves:
         columns = [*trainer.history.metrics, *trainer.history.sparse_metrics]
         if metric.column not in columns:
             known = f"{', '.join(columns)}{meant(metric.column, columns)}"
             raise TachographError(f"{path}: curves: found column {metric.column!r}, expected one of: {known}")
+
+
+def _check_quantities(place: str, named: list[str], history: HistoryFile) -> None:
+    """A candidate is judged by the iteration, the stage, or phases of which none is part of another."""
+    known = ["iteration", "stage", *(phase.name for phase in history.phases)]
+    for one in named:
+        if one not in known:
+            raise TachographError(f"{place}: found {one!r}, expected one of: {', '.join(known)}")
+    if len(named) == 1:
+        return
+    if len(set(named)) < len(named):
+        raise TachographError(f"{place}: found {', '.join(named)}, expected each phase once")
+    phases = {phase.name: phase for phase in history.phases}
+    for one in named:
+        if one not in phases:
+            raise TachographError(f"{place}: found {one!r} beside others, expected phases of the trainer only")
+        if phases[one].parallel or phases[one].parent in named:
+            raise TachographError(f"{place}: found {one!r} beside others, whose seconds hold its own; name one of them")
 
 
 def refuse_shared_registration(folder: Path, study: AnyStudy) -> None:

@@ -34,6 +34,7 @@ class Trial:
 
     ``command``: the changed training command with its ``environment``, which runs in turn with the arm's own;
     None where one command of the trainer measures both. ``requires``: kind of device without which nothing is run.
+    ``parity``: the command that holds the arm and the changed computation, called ``parity_name``, against float64.
     """
 
     against: str
@@ -41,6 +42,19 @@ class Trial:
     command: tuple[str, ...] | None = None
     environment: dict[str, str] = field(default_factory=dict)
     requires: str | None = None
+    parity: tuple[str, ...] | None = None
+    parity_name: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """For a plan; what a trial does not have stays away, so that it determines nothing."""
+        value = {name: list(one) if isinstance(one, tuple) else one for name, one in asdict(self).items()}
+        return {name: one for name, one in value.items() if one is not None or not name.startswith("parity")}
+
+    @staticmethod
+    def from_dict(value: Mapping[str, Any]) -> Trial:
+        """Inverse of :meth:`as_dict`. Raises TypeError if keys do not fit."""
+        made: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in value.items()}
+        return Trial(**made)
 
 
 @dataclass(frozen=True)
@@ -93,6 +107,13 @@ class PlannedRun:
             raise ValueError(f"{self.key} changes no training command")
         return replace(self, command=self.trial.command, environment=self.trial.environment)
 
+    def parity_run(self) -> PlannedRun | None:
+        """The run of the parity command in the environment of the candidate; None where the trial has none."""
+        if self.trial is None or self.trial.parity is None:
+            return None
+        environment = self.trial.environment
+        return replace(self, role="parity", command=self.trial.parity, environment=environment, trial=None)
+
     @property
     def target(self) -> str:
         """The published result, relative to the study's folder."""
@@ -130,8 +151,8 @@ class PlannedRun:
             del value["cache"]
         if self.trial is None:
             del value["trial"]
-        elif self.trial.command is not None:
-            value["trial"]["command"] = list(self.trial.command)
+        else:
+            value["trial"] = self.trial.as_dict()
         return value
 
     @staticmethod
@@ -140,9 +161,30 @@ class PlannedRun:
         made = {**value, "command": tuple(value["command"]), "clear_environment": tuple(value["clear_environment"])}
         trial = value.get("trial")
         if trial is not None:
-            command = trial["command"] if trial["command"] is None else tuple(trial["command"])
-            made["trial"] = Trial(**{**trial, "command": command})
+            made["trial"] = Trial.from_dict(trial)
         return PlannedRun(**made)
+
+
+DETERMINING = (
+    "role", "code", "command", "environment", "clear_environment", "amount", "seed", "threads", "device_kind", "trial",
+)  # fmt: skip
+DETERMINING_A_CELL = ("role", "code", "command", "environment", "clear_environment", "threads", "device_kind")
+
+
+def determinants(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """What determines the result of a planned run (run-lifecycle.md, "What costs device time"), name -> value.
+
+    ``plan`` is a run as :meth:`PlannedRun.as_dict` gives it. A cell of a machine study, whose seed and amount are
+    settings in its command, is made again where its time limit changes: it may have been cut short.
+    """
+    if plan["role"] == "cell":
+        return {**{name: plan[name] for name in DETERMINING_A_CELL}, "seconds": plan["max_hold_seconds"]}
+    return {name: plan[name] for name in DETERMINING if name in plan}
+
+
+def identified(run: PlannedRun) -> PlannedRun:
+    """``run`` with the identity that follows from all that determines it."""
+    return replace(run, identity=digest(determinants(run.as_dict())))
 
 
 def block_order(arms: list[str], block: int) -> list[str]:
@@ -255,14 +297,21 @@ class _Planner:
                 f"study {self.study.name}: candidates.{name}: its command and environment are those of arm {base}, "
                 "expected a change"
             )
-        trial = Trial(base, candidate.pairs, other, dict(changed.environment), candidate.requires)
+        parity = None
+        if candidate.parity is not None:
+            assert self.trainer.parity is not None
+            words: dict[str, Scalar] = {"arms": f"{base},{candidate.parity}", "seed": seed}
+            parity = self._command(self.trainer.parity, changed, words)
+        trial = Trial(
+            base, candidate.pairs, other, dict(changed.environment), candidate.requires, parity, candidate.parity
+        )
         self._append("candidate", name, seed, iterations, own, arm.environment, trial=trial)
 
     def _command(self, template: list[str], arm: Arm, own: Mapping[str, Scalar]) -> tuple[str, ...]:
         """``template`` filled with settings, ``own`` values and what every command may know of the study."""
         defaults = {k: s.default for k, s in self.trainer.settings.items() if s.default is not None}
-        values: dict[str, Scalar] = {**defaults, **self.study.settings, **arm.settings, **own}
-        values |= {"threads": self.study.threads, "arms": ",".join(self.study.arms)}
+        known: dict[str, Scalar] = {"threads": self.study.threads, "arms": ",".join(self.study.arms)}
+        values: dict[str, Scalar] = {**defaults, **self.study.settings, **arm.settings, **known, **own}
         if self.study.sweep:
             sizes = ",".join(map(str, self.study.sweep.batch_sizes))
             values |= {"batch_sizes": sizes, "warm_up": self.study.sweep.warm_up, "calls": self.study.sweep.calls}
@@ -286,37 +335,27 @@ class _Planner:
         trial: Trial | None = None,
         cache: str | None = None,
     ) -> None:
-        determining = {
-            "role": role,
-            "command": command,
-            "environment": environment,
-            "clear_environment": self.trainer.clear_environment,
-            "amount": amount,
-            "seed": seed,
-            "threads": self.study.threads,
-            "device_kind": self.device_kind,
-            "code": self.code,
-            **({} if trial is None else {"trial": asdict(trial)}),
-        }
         self.runs.append(
-            PlannedRun(
-                study=self.study.name,
-                role=role,
-                arm=arm_name,
-                seed=seed,
-                block=block,
-                position=len(self.runs),
-                amount=amount,
-                command=command,
-                environment=dict(environment),
-                clear_environment=tuple(self.trainer.clear_environment),
-                threads=self.study.threads,
-                device_kind=self.device_kind,
-                code=self.code,
-                max_hold_seconds=self.study.max_hold_minutes * 60.0,
-                identity=digest(determining),
-                cache=cache,
-                trial=trial,
+            identified(
+                PlannedRun(
+                    study=self.study.name,
+                    role=role,
+                    arm=arm_name,
+                    seed=seed,
+                    block=block,
+                    position=len(self.runs),
+                    amount=amount,
+                    command=command,
+                    environment=dict(environment),
+                    clear_environment=tuple(self.trainer.clear_environment),
+                    threads=self.study.threads,
+                    device_kind=self.device_kind,
+                    code=self.code,
+                    max_hold_seconds=self.study.max_hold_minutes * 60.0,
+                    identity="",
+                    cache=cache,
+                    trial=trial,
+                )
             )
         )
 

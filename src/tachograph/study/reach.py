@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from tachograph.errors import TachographError
 from tachograph.models import Metric, Study
+from tachograph.models.study import MARGIN_IN_SIGMA
 
 if TYPE_CHECKING:
     from tachograph.evidence.design import Design
 
-MARGIN_IN_SIGMA = 2.0  # where no pilot is registered, a margin is taken for 2 SD between seeds (statistics.md, 3.2)
+HALF_THE_MARGIN = "half of the margin"
 ALPHA = 0.05
 
 
@@ -41,17 +42,19 @@ def design_of(study: Study, arm: str) -> Design:
         fast_runs=blocks,
         blocks=blocks,
         paired_curves=True,
-        margins={metric.column: metric.margin / sigma_of(metric) for metric in study.curves},
+        margins={metric.column: metric.delta / sigma_of(metric) for metric in study.curves},
         alpha=alpha,
         confidence=1 - alpha,
         predicted_high=_largest_predicted(study, arm),
     )
+    if study.curve_windows:
+        plan = replace(plan, windows=len(study.curve_windows))
     return plan if rule is None else replace(plan, sd_log=rule.sd_log_factor, minimum_effect=rule.minimum_effect)
 
 
 def sigma_of(metric: Metric) -> float:
     """SD between seeds of a metric, in its unit: as registered, or as assumed."""
-    return metric.margin / MARGIN_IN_SIGMA if metric.sigma_seed is None else metric.sigma_seed
+    return metric.delta / MARGIN_IN_SIGMA if metric.sigma_seed is None else metric.sigma_seed
 
 
 def _largest_predicted(study: Study, arm: str) -> float | None:
@@ -119,7 +122,11 @@ def assumptions(study: Study) -> list[str]:
     if rule is not None:
         found.append(f"SD of the log factor between blocks: {rule.sd_log_factor:g} ({rule.reason})")
     for metric in study.curves:
-        why = "registered" if metric.sigma_seed is not None else f"no pilot: the margin over {MARGIN_IN_SIGMA:g}"
+        why = (
+            f"registered; its margin: {metric.reason}"
+            if metric.sigma_seed is not None
+            else f"no pilot: {HALF_THE_MARGIN}"
+        )
         found.append(f"SD of {metric.column} between seeds: {sigma_of(metric):.3g} ({why})")
     if study.curves:
         found.append("runs of the same seed are not more alike than others")
@@ -145,14 +152,19 @@ def _arm(study: Study, arm: str) -> dict[str, Any]:
         rule is not None and verdicts[CurveVerdict.NOT_MATCHED]
     )
     verdicts[Decision.HOLD] = True
+    blocks, seeds = f", at an SD of {design.sd_log:g} between blocks", _assumed(study)
+    matched = "differences below {:.2f} of every margin"
+    if found.chance_to_match is not None:
+        matched += f", which equal arms show with a probability of {_probability(found.chance_to_match)}"
+    sessions = 1 if rule is None else rule.sessions
+    gain = "a GAIN" if sessions == 1 else f"a GAIN in records of {sessions} sessions"
     effects: dict[str, str | None] = {
-        SpeedVerdict.GAIN: _effect("a measured factor of {:.2f} or more", found.gain_from),
-        SpeedVerdict.NO_GAIN: _effect("a measured factor below {:.2f}", found.no_gain_below),
-        CurveVerdict.MATCHED: _effect("differences below {:.2f} of every margin", found.matched_below),
-        CurveVerdict.NOT_MATCHED: _effect("a difference of {:.2f} margins or more", found.not_matched_from),
+        SpeedVerdict.GAIN: _effect("a measured factor of {:.2f} or more" + blocks, found.gain_from),
+        SpeedVerdict.NO_GAIN: _effect("a measured factor below {:.2f}" + blocks, found.no_gain_below),
+        CurveVerdict.MATCHED: _effect(matched + seeds, found.matched_below),
+        CurveVerdict.NOT_MATCHED: _effect("a difference of {:.2f} margins or more" + seeds, found.not_matched_from),
+        Decision.ADOPT: f"{gain} and MATCHED{seeds}",
     }
-    if rule is not None and rule.sessions > 1:
-        effects[Decision.ADOPT] = f"a GAIN in records of {rule.sessions} sessions"
     return {
         "arm": arm,
         "blocks": design.blocks,
@@ -167,9 +179,22 @@ def _arm(study: Study, arm: str) -> dict[str, Any]:
     }
 
 
+def _assumed(study: Study) -> str:
+    """On whose word the spread between seeds rests, to stand beside what follows from it."""
+    columns = [metric.column for metric in study.curves if metric.sigma_seed is None]
+    if not columns:
+        return ", at the registered SD between seeds"
+    return f", assuming (no pilot) that the SD between seeds is {HALF_THE_MARGIN} in {', '.join(columns)}"
+
+
+def _probability(value: float) -> str:
+    return f"{value:.2f}" if value >= 0.01 else "less than 0.01"
+
+
 def _missing(study: Study, found: tuple[str, ...]) -> list[str]:
     """What is out of reach, by the design check and for want of what it takes for granted."""
     missing = [sentence for sentence in found if study.curves or not sentence.startswith(("MATCHED", "NOT MATCHED"))]
+    missing = [sentence + _assumed(study) if sentence.startswith("MATCHED") else sentence for sentence in missing]
     short = too_short(study)
     if short:
         missing.append(f"GAIN and NO GAIN: {short}")

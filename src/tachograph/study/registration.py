@@ -97,6 +97,23 @@ def changes(before: dict[str, Any], after: dict[str, Any]) -> list[dict[str, Any
     return found
 
 
+def edited_since(
+    registration: dict[str, Any], study: AnyStudy, trainer: Program, planned: Sequence[PlannedRun]
+) -> str | None:
+    """In which keys a study differs from what is registered, in a row; None where it is as registered."""
+    held = current(registration)
+    if held["sha256"] == content_digest(study, trainer, planned):
+        return None
+    found = changes(held["content"], content(study, trainer, planned))
+    return ", ".join(change["key"] for change in found) or "how its runs are planned"
+
+
+def needs_reason(registration: dict[str, Any], state: StudyState) -> bool:
+    """Whether only ``tachograph amend`` may change the study: it is confirmatory, and runs are finished."""
+    kind = current(registration)["content"]["study"]["registration"]["kind"]
+    return bool(kind == "confirmatory" and state.any_finished)
+
+
 def refuse_silent_change(
     folder: StudyFolder, study: AnyStudy, trainer: Program, planned: Sequence[PlannedRun], state: StudyState
 ) -> None:
@@ -106,14 +123,11 @@ def refuse_silent_change(
     Raises TachographError naming the differing keys and the ways on.
     """
     registration = read_registration(folder)
-    if registration is None or not state.any_finished:
+    if registration is None or not needs_reason(registration, state):
         return
-    held = current(registration)
-    if held["sha256"] == content_digest(study, trainer, planned):
+    keys = edited_since(registration, study, trainer, planned)
+    if keys is None:
         return
-    if held["content"]["study"]["registration"]["kind"] != "confirmatory":
-        return
-    keys = ", ".join(change["key"] for change in changes(held["content"], content(study, trainer, planned)))
     raise TachographError(
         f"study {study.name}: it is confirmatory, runs are finished, and this differs from the registration: {keys}; "
         f'restore it, or put the change on record with: tachograph amend {study.name} --reason "…"'

@@ -92,6 +92,18 @@ class StudyState:
         tries = [a for a in self.attempts.get(planned.key, []) if a.stands and a.identity == planned.identity]
         return self.counted(planned) or (tries[-1] if tries else None)
 
+    def open_failure(self, planned: PlannedRun) -> Attempt | None:
+        """The newest attempt that says by its failure what ``planned`` does, while the run has no result; else None.
+
+        Its program failed, was killed or hung, or wrote what cannot be read. An interrupted one says nothing about the
+        run. This is what ``tachograph settle`` can let stand.
+        """
+        if self.settled(planned) is not None:
+            return None
+        tries = [a for a in self.attempts.get(planned.key, []) if a.identity == planned.identity]
+        failed = [a for a in tries if a.discarded is None and a.status not in (None, "interrupted")]
+        return failed[-1] if failed else None
+
     def run_status(self, planned: PlannedRun) -> str:
         """``counted``, ``invalid`` (tried, none valid) or ``missing``."""
         if self.counted(planned):

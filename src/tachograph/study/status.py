@@ -68,13 +68,12 @@ def _row(run: PlannedRun, state: StudyState, text: Callable[[str], str]) -> list
             last += ": " + text(latest.reason)
         if latest.discarded:
             last += f" (discarded: {text(latest.discarded['reason'])})"
+        elif latest.identity != run.identity:
+            last += " (made of an earlier version of the study)"
+    standing = state.settled(run)
+    if standing is not None and standing is not latest:
+        last += f"; attempt {standing.number} {'counts' if standing.counts else 'stands as invalid'}"
     return [run.key, state.run_status(run), str(tries), last]
-
-
-def _failed(run: PlannedRun, state: StudyState) -> bool:
-    """Whether its newest attempt failed by itself; an interrupted one says nothing about the run."""
-    latest = state.latest(run.key)
-    return latest is not None and latest.discarded is None and latest.status in ("failed", "killed", "time_limit")
 
 
 def execution_command(study: str, cores: str = "all") -> str:
@@ -87,7 +86,7 @@ def next_step(folder: StudyFolder, planned: list[PlannedRun], state: StudyState)
     open_runs = [run for run in planned if state.settled(run) is None]
     if open_runs:
         keys = ", ".join(run.key for run in open_runs)
-        failed = [run.key for run in open_runs if _failed(run, state)]
+        failed = [run.key for run in open_runs if state.open_failure(run)]
         sentence = f"`{execution_command(folder.path.name)}` makes what is open: {keys}."
         if failed:
             settle = run_command("settle", folder.path.name, failed[0])

@@ -14,6 +14,7 @@ from tachograph.analysis.candidates import candidates
 from tachograph.analysis.sealed import SealedRun, SealedStudy, read_sealed
 from tachograph.files import sha256_file
 from tachograph.models import Study, Trainer
+from tachograph.record import candidates as page
 from tachograph.study.layout import StudyFolder
 from tachograph.study.planning import PlannedRun, plan_study
 from tachograph.study.state import Attempt
@@ -51,6 +52,7 @@ class _Study:
 
     def __init__(self, sealed: SealedStudy, place: Path) -> None:
         self.sealed, self.place = sealed, place
+        self.host: dict[str, Any] = {"quantities": {"cpu_foreign": {"mean": 0.0}}, "gpu_processes": {"status": "clean"}}
 
     def _find(self, name: str) -> PlannedRun:
         return next(run for run in self.sealed.planned if run.role == "candidate" and run.arm == name)
@@ -67,7 +69,7 @@ class _Study:
         attempt = Attempt(planned.key, 1, planned.identity, "", {}, "finished", "valid", files=files)
         self.sealed.state.attempts[planned.key] = [attempt]
         self.sealed.runs[planned.key] = SealedRun(
-            planned, attempt, {"result": f"{name}.json"}, folder / f"{name}.json", None
+            planned, attempt, {"result": f"{name}.json", "host": self.host}, folder / f"{name}.json", None
         )
 
     def rows(self, share: float | None = None) -> dict[str, dict[str, Any]]:
@@ -115,8 +117,17 @@ def test_compiled_forward_of_the_first_study(sealed: SealedStudy, tmp_path: Path
     half = T_ONE * math.sqrt(2) * math.log(1.01) / math.sqrt(2)
     assert measured["low"] == pytest.approx(86.1 / 60.9 * math.exp(-half), rel=1e-4)
     assert measured["high"] == pytest.approx(86.1 / 60.9 * math.exp(half), rel=1e-4)
-    assert measured["once"]["break_even"] == pytest.approx(36.6 / (0.0861 * (1.01 + 1 / 1.01) / 2 - 0.0609))
-    assert measured["whole"] == {"share": 0.888, "factor": pytest.approx(1 / (0.112 + 0.888 * 60.9 / 86.1))}
+    typical = 0.0861 * (1.01 + 1 / 1.01) / 2
+    ahead = measured["once"]["ahead"]
+    assert ahead["iterations"] == pytest.approx(36.6 / (typical - typical * 60.9 / 86.1))
+    assert ahead["low"] == pytest.approx(36.6 / (typical - typical / measured["high"]))
+    assert ahead["high"] == pytest.approx(36.6 / (typical - typical / measured["low"]))
+    assert measured["whole"] == {
+        "share": 0.888,
+        "factor": pytest.approx(1 / (0.112 + 0.888 * 60.9 / 86.1)),
+        "low": pytest.approx(1 / (0.112 + 0.888 / measured["low"])),
+        "high": pytest.approx(1 / (0.112 + 0.888 / measured["high"])),
+    }
     assert row["evidence"]["sha256"] == sha256_file(tmp_path / "compile/compile.json")
 
 
@@ -128,7 +139,11 @@ def test_compiled_forward_of_the_first_study(sealed: SealedStudy, tmp_path: Path
         (trial([(2.0, 1.0), (6.0, 1.0)]), "REJECTED", "no-gain"),  # 3.5x, but the interval does not show it
         (trial([(2.0, 1.0), (2.02, 1.0)], bad=1), "REJECTED", "invalid-output"),
         (trial([(2.0, 1.0), (2.02, 1.0)], error=0.5), "REJECTED", "invalid-output"),
-        ({**trial([(2.0, 1.0), (2.02, 1.0)]), "parity": None, "no_parity": "it draws"}, "KEPT", None),
+        (
+            {**trial([(2.0, 1.0), (2.02, 1.0)]), "parity": None, "no_parity": "it draws"},
+            "NO VERDICT",
+            "numerics-not-shown",
+        ),
         ({"schema": "candidate/1", "available": False, "reason": "no compiler"}, "NOT RUN", None),
         ({"schema": "candidate/1", "available": True}, "NO VERDICT", None),
         (
@@ -146,6 +161,17 @@ def test_each_file_has_its_verdict(
     study.add("one", content)
     row = study.rows()["one"]
     assert (row["verdict"], row["reason"]) == (verdict, reason), row["sentence"]
+
+
+def test_steps_that_are_not_finite_are_told_of_both_sides(sealed: SealedStudy, tmp_path: Path) -> None:
+    """Document 000 says "44/202" of the compiled path and "0/202" of the eager one: row and page hold both."""
+    study = with_candidates(sealed, {"one": component()}, tmp_path)
+    study.add("one", {**trial([(2.0, 1.0), (2.02, 1.0)], bad=44), "nonfinite_steps": {"base": 7, "candidate": 44}})
+    row = study.rows()["one"]
+    assert [row["measured"][f"{side}nonfinite_steps"] for side in ("", "base_")] == [44, 7]
+    told = page.candidates({"candidates": [row]})
+    assert "| 44/202 (21.78%) steps, base 7/202 |" in told
+    assert "of the base 7/202" in told
 
 
 def test_candidate_that_was_not_made_has_no_verdict(sealed: SealedStudy, tmp_path: Path) -> None:
@@ -169,7 +195,7 @@ def test_of_rivals_the_fastest_is_kept(sealed: SealedStudy, tmp_path: Path) -> N
     assert "superseded by fine" in rows["slow"]["sentence"]
 
 
-def history(iterations: list[float], loss: float | str = 0.0) -> str:
+def history(iterations: list[float], loss: float | str = 0.0, steps: int = 100) -> str:
     """Iterations of 100 steps that took so many seconds; the stage took half of each."""
     lines, now = [], 0.0
     for number, seconds in enumerate(iterations, start=1):
@@ -178,7 +204,7 @@ def history(iterations: list[float], loss: float | str = 0.0) -> str:
         metrics = {"policy_loss": loss if number == 2 else 0.0, "entropy": 3.0, "kept": 5, "games_finished": 3}
         endings = {f"endings_{kind}": 0 for kind in ("flag", "no_moves", "battleless", "ply_cap")}
         times = {"collection_seconds": seconds / 2, "move_update_seconds": seconds / 2, "iteration_seconds": seconds}
-        lines.append(json.dumps({"iteration": number, "steps": 100, **times, **clocks, **metrics, **endings}))
+        lines.append(json.dumps({"iteration": number, "steps": steps, **times, **clocks, **metrics, **endings}))
     return "\n".join(lines) + "\n"
 
 
@@ -202,7 +228,7 @@ BASE = [history([5.0, 2.0, 2.0, 2.0])] * 3
 
 
 def test_runs_in_turn_drop_the_first_iteration_and_tell_its_cost(sealed: SealedStudy, tmp_path: Path) -> None:
-    """2 s against 1 s per iteration is 2x; 10 s - 4 x 1 s cost once, 10 s - 4 x 2 s for the arm: 4 s are paid in 4."""
+    """2 s against 1 s per iteration is 2x; 10 s - 4 x 1 s cost once, 10 s - 4 x 2 s for the arm: 4 s at 1 s each."""
     study = with_candidates(sealed, {"one": in_turn()}, tmp_path)
     own = [history([7.0, one, one, one]) for one in (1.0, 1.0, 1.01)]
     study.add("one", *turns(BASE, own))
@@ -213,10 +239,15 @@ def test_runs_in_turn_drop_the_first_iteration_and_tell_its_cost(sealed: SealedS
     assert measured["factor"] == pytest.approx(math.exp(mean))
     spread = math.sqrt(sum((one - mean) ** 2 for one in logs) / 2)
     assert measured["low"] == pytest.approx(math.exp(mean - T_TWO * spread / math.sqrt(3)), rel=1e-5)
+    ahead = measured["once"].pop("ahead")
     assert measured["once"] == {
-        "first": pytest.approx(6.0), "later": pytest.approx(5.98), "base": pytest.approx(2.0),
-        "break_even": pytest.approx(4.0), "unit": "iterations",
+        "first_seconds": pytest.approx(6.0), "later_seconds": pytest.approx(5.98), "base_seconds": pytest.approx(2.0),
+        "unit": "iterations",
     }  # fmt: skip
+    after = {name: 4.0 / (2.0 - 2.0 / measured[end]) for name, end in (("iterations", "factor"), ("low", "high"))}
+    assert {name: ahead[name] for name in after} == pytest.approx(after)
+    assert (measured["work"], measured["work_unit"]) == ({"base": 100.0, "candidate": 100.0}, "environment steps")
+    assert measured["iteration"] is None
     assert (measured["steps"], measured["step_unit"], measured["nonfinite_steps"]) == (12, "iterations", 0)
     assert study.rows()["one"]["verdict"] == "KEPT"
 
@@ -243,6 +274,57 @@ def test_phase_is_compared_by_the_turns_that_took_time(sealed: SealedStudy, tmp_
     row = seldom.rows()["two"]
     assert (row["verdict"], row["reason"], row["measured"]["factor"]) == ("NO VERDICT", None, None)
     assert "fewer than 2 iterations" in row["sentence"]
+
+
+def test_phases_are_compared_by_their_sum_beside_the_whole_iteration(sealed: SealedStudy, tmp_path: Path) -> None:
+    """2 s against 1 s of both phases is 2x; with half of the work in an iteration the whole is no faster per step."""
+    study = with_candidates(sealed, {"one": in_turn(quantity=["collection", "move update"])}, tmp_path)
+    study.add("one", *turns(BASE, [history([7.0, one, one, one], steps=50) for one in (1.0, 1.01, 1.0)]))
+    row = study.rows()["one"]
+    measured = row["measured"]
+    assert (measured["part"], measured["unit"]) == ("collection + move update", "times/s")
+    assert [pair["factor"] for pair in measured["pairs"]] == pytest.approx([2.0, 2.0 / 1.01, 2.0])
+    assert measured["work"] == {"base": 100.0, "candidate": 50.0}
+    assert measured["iteration"]["factor"] == pytest.approx(1.01 ** (-1 / 3))
+    assert measured["iteration"]["low"] < measured["iteration"]["factor"] < measured["iteration"]["high"]
+    told = page.candidates({"candidates": [row]})
+    assert "Judged by: collection + move update, in times/s." in told
+    assert "An iteration did 50 environment steps, one of reference 100: the time of this quantity is compared" in told
+    assert f"The whole iteration, in environment steps/s: {measured['iteration']['factor']:.2f}x [" in told
+
+
+def test_slower_candidate_is_never_ahead(sealed: SealedStudy, tmp_path: Path) -> None:
+    """1.1 s against 1 s an iteration, started faster: it is not ahead after any number of iterations, nor at once."""
+    study = with_candidates(sealed, {"one": in_turn(), "two": in_turn()}, tmp_path)
+    fast = [history([7.0, one, one, one]) for one in (1.0, 1.01, 1.0)]
+    study.add("one", *turns(fast, [history([5.0, one, one, one]) for one in (1.1, 1.1, 1.12)]))
+    study.add("two", *turns(fast, [history([5.0, one, one, one]) for one in (0.5, 1.5, 1.5)]))
+    rows = study.rows()
+    assert rows["one"]["measured"]["once"]["ahead"]["reason"] == "never: it is slower"
+    assert rows["two"]["measured"]["factor"] < 1 < rows["two"]["measured"]["high"]
+    assert rows["two"]["measured"]["once"]["ahead"]["reason"] == "not shown to be faster"
+    cells = [line.rstrip(" |").rsplit("| ", 1)[1].strip() for line in page.candidates({"candidates": [*rows.values()]})
+             .splitlines() if line.startswith(("| one", "| two"))]  # fmt: skip
+    assert cells == ["never: it is slower", "not shown to be faster"]
+
+
+def test_disturbed_measurement_says_so(sealed: SealedStudy, tmp_path: Path) -> None:
+    """Other programs while a candidate was measured stand with its figures; a quiet host is not mentioned."""
+    study = with_candidates(sealed, {"one": component(), "two": component()}, tmp_path)
+    study.add("one", trial([(2.0, 1.0), (2.02, 1.0)]))
+    study.host = {**study.host, "quantities": {"cpu_foreign": {"mean": 1.43}}}
+    study.add("two", trial([(2.0, 1.0), (2.02, 1.0)]))
+    told = page.candidates({"candidates": list(study.rows().values())}).splitlines()
+    assert "Disturbed" not in next(line for line in told if line.startswith("- **one**"))
+    words = "Disturbed while it was measured, base and candidate alike: other programs kept 1.43 processors busy."
+    assert words in next(line for line in told if line.startswith("- **two**"))
+
+
+def test_later_iterations_are_no_one_off_cost(sealed: SealedStudy, tmp_path: Path) -> None:
+    """A run of 10 s whose later iterations last 2, 1 and 3 s, 2 s on average, took 10 - 6 - 2 s beyond them."""
+    study = with_candidates(sealed, {"one": in_turn()}, tmp_path)
+    study.add("one", *turns(BASE, [history([2.0, 2.0, 1.0, 3.0])] * 3))
+    assert study.rows()["one"]["measured"]["once"]["first_seconds"] == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize(

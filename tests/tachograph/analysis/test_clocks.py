@@ -50,6 +50,19 @@ def test_best_run_is_a_lower_bound_with_its_exposure(found: dict[str, Any]) -> N
     assert "Best of 2 runs of fast: ≥" in page
 
 
+def test_ratio_of_best_runs_is_a_lower_bound_under_two_conditions(found: dict[str, Any]) -> None:
+    """Equal exposure and a clock that did not favour the arm: then, and only then, the page calls the ratio a bound."""
+    for run in found["runs"]:
+        if run["role"] == "run":
+            run["rates"]["stage"]["retained"]["seconds"] = 10.0
+    for fast, bound in ((1900.0, True), (2100.0, False)):
+        sampled(found, "cpu_mhz", 2000.0, fast)
+        found["clocks"] = clocks(found)
+        best = {one["arm"]: one for one in found["clocks"]["best"]}
+        assert best["fast"]["ratio_is_lower_bound"] is bound
+        assert ("That of fast over the reference is a lower bound" in reliability(found)) is bound
+
+
 def test_arms_at_other_clocks_are_provisional(found: dict[str, Any]) -> None:
     """I9: a factor that clock cycles do not confirm is a reservation; equal clocks give the same factor in cycles."""
     sampled(found, "cpu_mhz", 2000.0, 2000.0)
@@ -91,4 +104,26 @@ def test_factor_beyond_the_registered_ceiling_is_invalid(sealed: SealedStudy, fo
     one = decision(study, found)["arms"][0]
     assert (one["speed"], one["decision"]) == ("INVALID", "HOLD")
     assert "4,300x exceeds the ceiling of 23.3x" in one["caps"][0]
+
+
+def test_factor_beyond_amdahls_law_on_the_profile_is_invalid(sealed: SealedStudy, found: dict[str, Any]) -> None:
+    """I23 without a registered ceiling: the profile gives it; without a profile there is none."""
+    headline = next(one for one in found["factors"] if one["headline"])
+    found["reservations"], found["steadiness"]["headline"] = [], True
+    found["preflight"]["not_registered"] = ["parity"]
+    found["stages"]["bounds"] = {"fast": {"parts": ("move network forward",), "share": 0.957, "factor": 1 / 0.043}}
+    for factor, speed in ((4300.0, "INVALID"), (2.4, "GAIN")):
+        headline.update(factor=factor, low=0.99 * factor, high=1.01 * factor)
+        assert decision(sealed, found)["arms"][0]["speed"] == speed
+    headline.update(factor=4300.0, low=4000.0, high=4600.0)
+    told = "4,300x exceeds the ceiling of 23.26x (Amdahl's law: move network forward of the reference's profile, 95.7%"
+    assert told in decision(sealed, found)["arms"][0]["caps"][0]
+    found["stages"]["bounds"] = {}
     assert decision(sealed, found)["arms"][0]["speed"] == "GAIN"
+
+
+def test_real_profiles_give_a_bound(found: dict[str, Any]) -> None:
+    """The stub's arms differ in the network alone, whose share of the reference's step is the bound's."""
+    one = found["stages"]["bounds"]["fast"]
+    assert "move network forward" in one["parts"]
+    assert one["factor"] == pytest.approx(1 / (1 - one["share"]))

@@ -1,13 +1,12 @@
-"""Candidates and convergence to a target."""
+"""Candidates: kept or rejected, and why."""
 
 from __future__ import annotations
 
 import pytest
 
 from tachograph.evidence.candidates import bad_steps, judge_candidate
-from tachograph.evidence.convergence import convergence_floor
 from tachograph.evidence.interval import paired_log_t
-from tachograph.evidence.verdicts import ParityVerdict, Reason
+from tachograph.evidence.verdicts import CandidateVerdict, CurveVerdict, ParityVerdict, Reason
 
 GAIN = paired_log_t([86.1, 86.5, 85.9, 86.0][::-1], [121.5, 121.9, 121.4, 122.0])
 
@@ -15,7 +14,7 @@ GAIN = paired_log_t([86.1, 86.5, 85.9, 86.0][::-1], [121.5, 121.9, 121.4, 122.0]
 def test_candidate_with_nan_rows_is_rejected_with_its_speed() -> None:
     """D25: NaN rows in steps 3 and 7 of 202 reject the candidate; its rate and its speed are told."""
     found = judge_candidate(GAIN, 1.05, ParityVerdict.PASS, nonfinite_steps=2, steps=202)
-    assert (found.kept, found.reason) == (False, Reason.INVALID_OUTPUT)
+    assert (found.verdict, found.reason) == (CandidateVerdict.REJECTED, Reason.INVALID_OUTPUT)
     assert "2/202 (0.99%) steps with NaN rows" in found.sentence
     assert "1.41x" in found.sentence
     assert bad_steps(44, 202) == "44/202 (21.78%) steps with NaN rows"
@@ -25,21 +24,56 @@ def test_candidate_with_nan_rows_is_rejected_with_its_speed() -> None:
     ("parity", "superseded", "minimum", "reason"),
     [
         (ParityVerdict.FAIL, None, 1.05, Reason.INVALID_OUTPUT),
-        (ParityVerdict.NO_VERDICT, None, 1.05, Reason.NOT_MATCHED),
+        (ParityVerdict.NO_VERDICT, None, 1.05, Reason.NUMERICS_NOT_SHOWN),
         (ParityVerdict.REFERENCE_BROKEN, None, 1.05, Reason.NOT_MATCHED),
         (ParityVerdict.PASS, "rows", 1.05, Reason.SUPERSEDED),
         (ParityVerdict.PASS, None, 1.60, Reason.NO_GAIN),
         (ParityVerdict.PASS, None, 1.05, None),
-        (ParityVerdict.NOT_REGISTERED, None, 1.05, None),
+        (ParityVerdict.NOT_REGISTERED, None, 1.05, Reason.NUMERICS_NOT_SHOWN),
+        (ParityVerdict.NOT_REGISTERED, "rows", 1.05, Reason.NUMERICS_NOT_SHOWN),
+        (ParityVerdict.NOT_REGISTERED, None, 1.60, Reason.NO_GAIN),
     ],
 )
 def test_candidate_reasons(
     parity: ParityVerdict, superseded: str | None, minimum: float, reason: Reason | None
 ) -> None:
-    """Each reason to reject a candidate is reached, and one without any is kept."""
+    """Each reason is reached, and a candidate without any is kept; a gain without numerics is no verdict."""
     found = judge_candidate(GAIN, minimum, parity, 0, 202, superseded)
     assert found.reason is reason
-    assert found.kept is (reason is None)
+    silent = {None: CandidateVerdict.KEPT, Reason.NUMERICS_NOT_SHOWN: CandidateVerdict.NO_VERDICT}
+    assert found.verdict is silent.get(reason, CandidateVerdict.REJECTED)
+
+
+@pytest.mark.parametrize(
+    ("curves", "allowed", "verdict", "reason"),
+    [
+        (CurveVerdict.IDENTICAL, False, CandidateVerdict.KEPT, None),
+        (CurveVerdict.MATCHED, False, CandidateVerdict.KEPT, None),
+        (CurveVerdict.MATCHED_DIFFERENT, True, CandidateVerdict.KEPT, None),
+        (CurveVerdict.MATCHED_DIFFERENT, False, CandidateVerdict.NO_VERDICT, Reason.NUMERICS_NOT_SHOWN),
+        (CurveVerdict.NO_VERDICT, True, CandidateVerdict.NO_VERDICT, Reason.NUMERICS_NOT_SHOWN),
+        (CurveVerdict.INCONCLUSIVE, True, CandidateVerdict.NO_VERDICT, Reason.NUMERICS_NOT_SHOWN),
+        (CurveVerdict.SIZE_UNRESOLVED, True, CandidateVerdict.NO_VERDICT, Reason.NUMERICS_NOT_SHOWN),
+        (CurveVerdict.NOT_MATCHED, True, CandidateVerdict.REJECTED, Reason.NOT_MATCHED),
+        (CurveVerdict.INVALID, True, CandidateVerdict.REJECTED, Reason.NOT_MATCHED),
+    ],
+)
+def test_whole_runs_keep_a_candidate_only_where_their_curves_match(
+    curves: CurveVerdict, allowed: bool, verdict: CandidateVerdict, reason: Reason | None
+) -> None:
+    """Curves that decide ADOPT (statistics.md, 3.6) show the numerics of whole runs; no other verdict does."""
+    found = judge_candidate(
+        GAIN, 1.05, ParityVerdict.NOT_REGISTERED, 0, 8, curves=curves, detectable_difference_allowed=allowed
+    )
+    assert (found.verdict, found.reason) == (verdict, reason)
+    shown = judge_candidate(GAIN, 1.05, ParityVerdict.PASS, 0, 8, curves=curves)
+    assert (shown.verdict is CandidateVerdict.KEPT) is (reason is not Reason.NOT_MATCHED)  # parity shows them too
+
+
+def test_steps_of_the_base_stand_beside_those_of_the_candidate() -> None:
+    """Document 000 tells both: 44/202 steps compiled, 0/202 eager."""
+    found = judge_candidate(GAIN, 1.05, ParityVerdict.PASS, nonfinite_steps=44, steps=202, base_nonfinite_steps=3)
+    assert "44/202 (21.78%) steps with NaN rows, of the base 3/202" in found.sentence
 
 
 def test_single_measurement_keeps_no_candidate() -> None:
@@ -49,13 +83,3 @@ def test_single_measurement_keeps_no_candidate() -> None:
     assert judge_candidate(None, 1.05, ParityVerdict.PASS, 0, 202).reason is Reason.NO_GAIN
     with pytest.raises(ValueError, match="real batches"):
         judge_candidate(single, 1.05, ParityVerdict.PASS, 0, 0)
-
-
-def test_convergence_floor_golden() -> None:
-    """I28: with the SD of the trimmed list 15.213, with that of the full list 14.781."""
-    found = convergence_floor([16, 14, 16, 17, 16, 16, 15, 16, 15, 16], submitted=5)
-    assert found.mean == 15.75
-    assert found.trimmed_sd == pytest.approx(15.213, abs=5e-4)
-    assert found.full_sd == pytest.approx(14.781, abs=5e-4)
-    with pytest.raises(ValueError, match="three of each"):
-        convergence_floor([1, 2], 5)

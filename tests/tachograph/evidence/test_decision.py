@@ -5,10 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import product
 
+import numpy as np
 import pytest
+from scipy.special import stdtrit
 
 from tachograph.evidence.decision import Prediction, decide, judge_prediction, speed_verdict
-from tachograph.evidence.design import Design, cheapest, check_design, expected_delta_star, refusal
+from tachograph.evidence.design import (
+    Design,
+    chance_to_match,
+    cheapest,
+    check_design,
+    expected_delta_star,
+    refusal,
+)
 from tachograph.evidence.interval import paired_log_t, rate_interval, welch_log
 from tachograph.evidence.judging import Judged, judged
 from tachograph.evidence.verdicts import (
@@ -62,7 +71,7 @@ def test_speed_verdicts() -> None:
     capped = speed_verdict(FASTER, 1.05, ["contended"])
     assert (capped.verdict, capped.uncapped) == (SpeedVerdict.PROVISIONAL, SpeedVerdict.GAIN)
     assert speed_verdict(FASTER, 2.0, ["contended"]).verdict is SpeedVerdict.UNRESOLVED
-    assert speed_verdict(FASTER, 1.05, steady=False).verdict is SpeedVerdict.NO_VERDICT
+    assert speed_verdict(FASTER, 1.05, unsteady="only 3 of 9 iterations").verdict is SpeedVerdict.NO_VERDICT
     single = judged("factor", lambda: paired_log_t([100], [200]))
     assert speed_verdict(single, 1.05).verdict is SpeedVerdict.UNRESOLVED
     broken: Judged = judged("factor", lambda: paired_log_t([0], [1]))
@@ -107,7 +116,7 @@ def test_every_cause_of_a_decision_is_named() -> None:
     )
     assert held.decision is Decision.HOLD
     assert held.sentence == (
-        "the speed is PROVISIONAL (GAIN but for this: drift of +9 % and 2 more); the curves are NO VERDICT; "
+        "the speed is PROVISIONAL (GAIN but for this: drift of +9 % and 2 more); the curves give NO VERDICT; "
         "the numerics parity is REFERENCE BROKEN; 1 of 2 registered sessions made so far; "
         "only 3 of 4 planned runs count"
     )
@@ -184,6 +193,42 @@ def test_hopeless_margins_are_said_to_be_so() -> None:
     text = refusal(replace(STANDARD, margins={"loss": 0.01}))
     assert text is not None
     assert "widen the margins" in text
+
+
+@pytest.mark.parametrize(
+    ("margin", "scalar", "three_windows", "fifteen_cells"),
+    [(1, 18, 24, 32), (1.5, 9, 11, 15), (2, 6, 7, 9), (3, 3, 4, 5)],
+)
+def test_chance_to_match_is_that_of_the_published_table(
+    margin: float, scalar: int, three_windows: int, fifteen_cells: int
+) -> None:
+    """Seeds per arm for 80 % power of test E (statistics.md, 3.2, simulated): the formula needs as many or a few more.
+
+    It takes cells as independent, which asks for more seeds than windows of one metric that go together.
+    """
+
+    def seeds(metrics: int, windows: int) -> int:
+        margins = {str(number): margin for number in range(metrics)}
+        plan = Design(2, 2, 0, paired_curves=False, margins=margins, windows=windows)
+        chances = ((n, chance_to_match(replace(plan, reference_runs=n, fast_runs=n))) for n in range(2, 64))
+        return next(n for n, chance in chances if chance is not None and chance >= 0.8)
+
+    assert seeds(1, 1) == scalar
+    assert three_windows <= seeds(1, 3) <= three_windows + 1
+    assert fifteen_cells <= seeds(5, 3) <= 1.1 * fifteen_cells + 0.5
+
+
+def test_chance_to_match_is_what_simulated_studies_show() -> None:
+    """Paired blocks of equal arms, drawn with a fixed seed: as many pass test E as the formula says."""
+    rng = np.random.default_rng(20261130)
+    for blocks, margin in ((4, 2.0), (6, 3.0)):
+        differences = rng.normal(size=(20_000, blocks)) - rng.normal(size=(20_000, blocks))
+        curves_pass = np.abs(differences.mean(1)) + stdtrit(blocks - 1, 0.95) * differences.std(1, ddof=1) / np.sqrt(
+            blocks
+        )
+        plan = Design(blocks, blocks, blocks, paired_curves=True, margins={"loss": margin}, windows=1)
+        assert (curves_pass < margin).mean() == pytest.approx(chance_to_match(plan), abs=0.012)  # 3.4 standard errors
+    assert chance_to_match(Design(1, 1, 1, paired_curves=True, margins={"loss": 2.0})) is None
 
 
 def test_unpaired_plans_may_be_unequal() -> None:

@@ -11,7 +11,7 @@ from tachograph.evidence.bestof import best_of, ratio_is_lower_bound
 from tachograph.evidence.contention import cycle_check, cycle_rate, throttled
 from tachograph.evidence.cost import break_even, one_off
 from tachograph.evidence.drift import drift_model
-from tachograph.evidence.interval import paired_log_t
+from tachograph.evidence.interval import Factor, paired_log_t
 from tachograph.evidence.placebo import judge_placebo, placebo_cap
 from tachograph.evidence.randomness import generator
 from tachograph.evidence.withinrun import autocorrelation_time, within_run
@@ -101,6 +101,22 @@ def test_drift_interval_is_that_of_least_squares() -> None:
     assert 0.93 <= covered / 1000 <= 0.97
 
 
+def test_drift_is_called_at_its_share_of_the_error_rate() -> None:
+    """Without a drift 5 % of sessions are flagged at α = 0.05, and 1 % at 0.01; p and the 95 % interval agree."""
+    rng = np.random.default_rng(8)
+    fast = [False, True, True, False, True, False, False, True]
+    flagged = {0.05: 0, 0.01: 0}
+    for _ in range(2000):
+        rates = list(np.exp(rng.normal(0, 0.2, 8)))
+        for alpha in flagged:
+            found = drift_model(rates, fast, list("00112233"), alpha)
+            assert found is not None
+            flagged[alpha] += found.flagged
+            assert (found.p <= 0.05) is not (found.low <= 0 <= found.high)
+    assert 0.035 <= flagged[0.05] / 2000 <= 0.065
+    assert 0.004 <= flagged[0.01] / 2000 <= 0.017
+
+
 def test_drift_that_cannot_be_told_from_the_arm() -> None:
     """With every block in the same order, arm and position are confounded: no model."""
     assert drift_model([1, 2, 1, 2], [False, True] * 2, ["0", "0", "1", "1"]) is None
@@ -185,8 +201,38 @@ def test_one_off_cost_and_break_even() -> None:
     fast = one_off(np.array([46.1]), np.array([9.5, 9.5, 9.5]))
     reference = one_off(np.array([10.0]), np.array([10.0, 10.0, 10.0]))
     assert fast.seconds == pytest.approx(36.6)
-    assert break_even(reference, fast) == pytest.approx(73.2)
-    assert break_even(fast, reference) is None
-    assert break_even(reference, one_off(np.array([9.0]), np.array([9.0] * 3))) == 0.0
+    found = break_even(fast.seconds - reference.seconds, reference.typical, factor(10 / 9.5, 10 / 9.75, 10 / 9))
+    assert found.iterations == pytest.approx(73.2)
+    assert (found.low, found.high) == (pytest.approx(36.6 / 1.0), pytest.approx(36.6 / 0.25))  # gains of 1 and 0.25 s
+    alone = break_even(36.6, 10.0, factor(10 / 9.5, None, None))
+    assert (alone.iterations, alone.low, alone.high) == (pytest.approx(73.2), None, None)
+    assert break_even(-0.1, 10.0, factor(10 / 9, 1.01, 1.3)).iterations == 0.0
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        ((0.93, 0.61, 1.43), "not shown to be faster"),
+        ((1.2, 0.99, 1.45), "not shown to be faster"),
+        ((0.93, None, None), "not shown to be faster"),
+        ((0.9, 0.85, 0.95), "never: it is slower"),
+    ],
+)
+@pytest.mark.parametrize("extra", [-1.0, 0.0, 0.2])
+def test_what_is_not_shown_to_be_faster_is_never_ahead(
+    found: tuple[float, float | None, float | None], words: str, extra: float
+) -> None:
+    """Whatever it costs once: a factor whose interval does not lie above 1 gives no number of iterations."""
+    ahead = break_even(extra, 10.0, factor(*found))
+    assert (ahead.iterations, ahead.low, ahead.high, ahead.reason) == (None, None, None, words)
+    assert break_even(extra, 10.0, None).reason == "there is no factor"
+
+
+def factor(value: float, low: float | None, high: float | None) -> Factor:
+    return Factor(value, low, high, 0.95, 3, 3, 2, 0.02, "paired log-ratio t", "")
+
+
+def test_one_off_cost_needs_an_iteration_that_is_kept() -> None:
+    """Without a typical iteration nothing is known to be beyond it."""
     with pytest.raises(ValueError, match="none is retained"):
         one_off(np.array([1.0]), np.array([]))

@@ -9,7 +9,7 @@ import pytest
 
 from tachograph.evidence import amdahl
 from tachograph.evidence.overlap import find_overlap
-from tachograph.evidence.profile import ProfileError, instrumentation, parse_profile, unsynchronised_suspicion
+from tachograph.evidence.profile import ProfileError, parse_profile, unsynchronised_suspicion
 from tachograph.evidence.stages import stage_table
 from tachograph.instrument import StageTimer
 
@@ -139,21 +139,44 @@ def test_synchronised_brackets_charge_the_right_stage(honest: bool) -> None:
     assert sum(stage.seconds for stage in found.stages) == pytest.approx(found.total_seconds)
 
 
-def test_instrumented_session_faster_than_bare() -> None:
-    """I17: 4,553 steps/s instrumented against 4,231 bare is 7.6 % faster: sessions not comparable."""
-    sentence = instrumentation(document_000(0), 4231)
-    assert sentence is not None
-    assert "4,553" in sentence
-    assert "7.6% faster" in sentence
-    assert "not comparable" in sentence
+def test_instrumented_session_faster_than_the_runs() -> None:
+    """I17: 4,553 steps/s instrumented against 4,231 of the runs is 7.6 % faster: sessions not comparable."""
+    summary = stage_table({"reference": document_000(0)}, {"reference": 4231}).arms["reference"]
+    assert len(summary.warnings) == 1
+    for words in ("instrumented 4,553", "4,231", "7.6% faster", "not comparable"):
+        assert words in summary.warnings[0]
+    assert summary.training_rate == pytest.approx(4231)
+    assert summary.publishable
+
+
+def test_profile_at_the_pace_of_a_cold_process() -> None:
+    """A profile of 1,180 steps/s beside runs of 1,904 is told as 38.0 % slower, though its own bare steps agree."""
+    data = profile_data({"forward": (64e3 / 1180, "network")})
+    bare = {"steps": 202, "seconds": 202 * 64 / 1174}
+    cold = parse_profile({**data, "work_per_step": 64, "uninstrumented": bare}, "p.json")
+    told = stage_table({"reference": cold}, {"reference": (1933 * 1874) ** 0.5}).arms["reference"].warnings
+    assert len(told) == 1
+    assert "38.0% slower" in told[0]
+    assert "instrumented shares" in told[0]
+
+
+def test_stage_factor_beside_the_headline() -> None:
+    """Document 000: the stages give 2.279x, the runs 2.399x and 2.368x; 4.03x measured beside 6.97x is a gap."""
+    table = stage_table({"reference": document_000(0), "fast": document_000(1)})
+    for measured, gap, flagged in [(10150 / 4231, 0.0527, True), (10150 / (4231 * 4341) ** 0.5, 0.0392, False)]:
+        found = table.check("reference", "fast", measured)
+        assert found.predicted == pytest.approx(2.279, abs=5e-4)
+        assert found.gap == pytest.approx(gap, abs=5e-4)
+        assert found.flagged is flagged
+    assert amdahl.compare(6.97, 4.03).flagged
 
 
 def test_cost_of_the_brackets() -> None:
     """Timers that slow the loop by over 5 % turn shares into instrumented shares; less is silent."""
     slow = document_000(0, uninstrumented={"steps": 202, "seconds": 0.8 * 224.89 * 202 / 1e3})
-    assert "instrumented shares" in (instrumentation(slow) or "")
+    assert "instrumented shares" in stage_table({"reference": slow}).arms["reference"].warnings[0]
     near = document_000(0, uninstrumented={"steps": 100, "seconds": 0.97 * 224.89 * 100 / 1e3})
-    assert instrumentation(near) is None
+    assert stage_table({"reference": near}, {"reference": near.rate * 1.03}).arms["reference"].warnings == ()
 
 
 @pytest.mark.parametrize(
@@ -191,6 +214,25 @@ def test_amdahl_ranking_and_ceiling() -> None:
     assert f"{amdahl.ceiling(0.957):.1f}" == "23.3"
     assert amdahl.too_good(215 / 0.05, amdahl.ceiling(0.957)) is not None
     assert amdahl.too_good(2.4, amdahl.ceiling(0.957)) is None
+
+
+def test_ceiling_of_the_stages_that_became_faster() -> None:
+    """I23: where the forward alone (95.7 %) became faster the ceiling is 23.3x; without true shares there is none."""
+    reference = document_000(0)
+    cached = profile(
+        {name: (0.05 if name == "move network forward" else ms[0], "loop") for name, ms in DOCUMENT_000.items()}
+    )
+    found = stage_table({"reference": reference, "fast": cached}).bound("reference", "fast")
+    assert found is not None
+    assert found.parts == ("move network forward",)
+    assert f"{found.factor:.1f}" == "23.4"  # 224.89 / 9.62: the document's share is rounded to 95.7 %
+    both = stage_table({"reference": reference, "fast": document_000(1)}).bound("reference", "fast")
+    assert both == found  # nothing else of the document's stages became faster
+    loose = document_000(0, synchronized=False)
+    assert stage_table({"reference": loose, "fast": cached}).bound("reference", "fast") is None
+    slower = stage_table({"reference": reference, "fast": reference}).bound("reference", "fast")
+    assert slower is not None
+    assert slower.parts == ("move network forward",)
 
 
 def test_amdahl_check_of_document_000() -> None:

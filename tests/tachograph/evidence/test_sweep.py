@@ -17,7 +17,8 @@ def test_document_001_sweep() -> None:
     """µs per state and speed-ups as the document prints them, from its µs per call."""
     rows = document_001().rows
     printed = [80.074, 20.299, 5.706, 1.463, 0.345, 0.158]
-    assert [row.seconds_per_state * 1e6 for row in rows] == pytest.approx(printed, abs=0.005)
+    for row, expected in zip(rows, printed, strict=True):  # calls are given to 0.01 µs, states to 0.001 µs
+        assert row.seconds_per_state * 1e6 == pytest.approx(expected, abs=0.005 / row.batch_size + 0.0005)
     assert [row.speed_up for row in rows] == pytest.approx([1.00, 3.94, 14.03, 54.75, 232.03, 506.30], rel=1.2e-3)
     assert (document_001().peak, document_001().monotone) == (1024, True)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tachograph.evidence.history import Counter
-from tachograph.evidence.throughput import ThroughputError, end_to_end, rate, retained, whole_run
+from tachograph.evidence.throughput import ThroughputError, end_to_end, rate, retained, spread, whole_run
 
 from .build import history, rows
 
@@ -104,14 +104,18 @@ def test_coarse_clock_rows_of_no_time_count(tmp_path: Path) -> None:
 
 def test_document_000_steps_per_second(tmp_path: Path) -> None:
     """Document 000: 206,848 transitions an iteration; 1024 per 97.31 ms are 10,523/s, per 235.11 ms 4,355."""
-    assert 1024 * 202 == 206_848
     for ms, expected in [(97.31, 10_523), (235.11, 4_355)]:
-        run = history(
-            tmp_path,
-            rows([202 * ms / 1e3] * 3, work=206_848),
-            durations={"collection": Counter("d")},
-        )
-        assert round(whole_run(run, "collection").value) == expected
+        steps = history(tmp_path, rows([ms / 1e3] * 202, work=1024), durations={"collection": Counter("d")})
+        found = whole_run(steps, "collection")
+        assert found.work == 206_848
+        assert round(found.value) == expected
+
+
+def test_document_000_spreads() -> None:
+    """Document 000: its two reference seeds lie 2.6 % apart, the iterations of its baseline 19 %."""
+    assert f"{spread([4231, 4341]):.1%}" == "2.6%"
+    assert f"{spread([3601, 4291, 3900]):.0%}" == "19%"
+    assert spread([4231]) is None
 
 
 def test_a_rate_without_rows_is_an_error(tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def test_study_from_files_to_decision(
     assert found.result.low is not None
     assert found.result.high is not None
     assert found.result.low < factor < found.result.high
-    spoken = speed_verdict(found, 1.05, steady=steadiness.headline)
+    spoken = speed_verdict(found, 1.05, unsteady=None if steadiness.headline else "not steady")
     assert spoken.verdict is speed
 
     runs: dict[str, list[RunCurve]] = {"reference": [], "fast": []}

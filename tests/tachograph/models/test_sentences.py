@@ -59,7 +59,7 @@ FILES: dict[type[BaseModel], dict[str, Any]] = {
         (Study, "decision.minimum_efect", 2, "(did you mean 'minimum_effect'?)"),
         (Study, "decision.allow_detectable_difference", "no", "found 'no', expected true or false"),
         (Study, "curves", [{"column": "a"}], "curves[0].label: the key is missing, expected a string that is not"),
-        (Study, "curves", [{"column": "a"}], "(and 2 more)"),
+        (Study, "curves", [{"column": "a"}], "(and 1 more)"),
         (Study, "prediction.value", -1, "prediction.value: found -1, expected a number above 0"),
         (Study, "thread", 3, "(did you mean 'threads'?)"),
         (Trainer, "command", "x", "command: found 'x', expected a list of strings that is not empty"),

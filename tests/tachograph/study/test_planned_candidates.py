@@ -12,8 +12,10 @@ from tachograph_study import STUB
 
 from tachograph.errors import TachographError
 from tachograph.files import canonical_json, parse_json
+from tachograph.models import Study
 from tachograph.study.loading import load_study
 from tachograph.study.planning import PlannedRun, plan_study
+from tachograph.study.registration import content
 
 COMMAND = """clear_environment = ["STUB_PATH"]
 candidate = ["{python}", "c.py", "{candidate}", "{arm}", "{pairs}", "{steps}", "{seed}", "{out}"]
@@ -38,7 +40,8 @@ def load(tmp_path: Path) -> Callable[..., Any]:
         shutil.copy(STUB / "study.toml", tmp_path / "studies/stub.toml")
         with (tmp_path / "studies/stub.toml").open("a") as stream:
             stream.write(more)
-        text = (STUB / "trainer.toml").read_text()
+        lines = (STUB / "trainer.toml").read_text().splitlines(keepends=True)
+        text = "".join(line for line in lines if "parity =" not in trainer or not line.startswith("parity ="))
         (tmp_path / "trainers/stub.toml").write_text(text.replace('clear_environment = ["STUB_PATH"]\n', trainer))
         return load_study(tmp_path, "stub")
 
@@ -122,7 +125,12 @@ def test_what_only_judges_does_not(load: Callable[..., Any], edit: str) -> None:
             IN_TURN + 'quantity = "evaluation"\n',
             "candidates.one.quantity: found 'evaluation', expected one of: iteration",
         ),
+        (IN_TURN + "quantity = []\n", "candidates.one.quantity"),
+        (IN_TURN + 'quantity = ["move update", "move update"]\n', "expected each phase once"),
+        (IN_TURN + 'quantity = ["stage", "move update"]\n', "found 'stage' beside others, expected phases of the"),
         (IN_TURN + "steps = 3\n", "steps: found it with measure = 'run'"),
+        (COMPONENT + 'parity = "flash"\n', "parity: found it with measure = 'component'"),
+        (IN_TURN + 'parity = "flash,fast"\n', "candidates.one.parity: found 'flash,fast'"),
         (IN_TURN + "settings = { preset = 1 }\n", "candidates.one.settings.preset: unknown setting"),
     ],
 )
@@ -132,6 +140,53 @@ def test_candidate_that_cannot_be_measured_is_refused(load: Callable[..., Any], 
         load(more)
     assert words in str(error.value)
     assert "stub.toml" in str(error.value)
+
+
+def test_shipped_candidates_name_what_they_are_judged_by() -> None:
+    """Of runs in turn a study says which part a candidate changes: a whole iteration holds other work, too."""
+    config = Path(__file__).parents[3] / "config"
+    named = {}
+    for path in sorted((config / "studies").glob("*.toml")):
+        study, _ = load_study(config, path.stem)
+        if isinstance(study, Study):
+            named |= {(path.stem, name): one.quantity for name, one in study.candidates.items() if one.measure == "run"}
+    assert len(named) >= 11
+    assert {key for key, quantity in named.items() if quantity is None} == set()
+    training = ["advantage training", "strategy training"]
+    for key in (("lost-cities-cpu", "amp"), ("lost-cities-throughput", "amp-training")):
+        assert named[key] == training
+
+
+WITH_ARMS = COMMAND + 'parity = ["{python}", "p.py", "--arms", "{arms}", "--out", "{out}"]\n'
+
+
+def test_parity_of_a_run_is_asked_in_its_environment(load: Callable[..., Any]) -> None:
+    """The parity command is filled with the arm and the candidate's own name; it determines the measurement."""
+    plain = candidate_of(load, IN_TURN)
+    assert plain.parity_run() is None
+    study, trainer = load(IN_TURN + 'parity = "flash"\n', trainer=WITH_ARMS)
+    run = plan_study(study, trainer, "cpu", "0" * 64)[-1]
+    parity = run.parity_run()
+    assert parity is not None
+    assert parity.command == ("{python}", "p.py", "--arms", "fast,flash", "--out", "{out}")
+    assert parity.environment == {"STUB_PATH": "fast", "STUB_PAUSE": "0.1"}
+    assert (parity.role, parity.in_turn, parity.trains) == ("parity", False, False)
+    assert run.identity != plain.identity
+    assert PlannedRun.from_dict(parse_json(canonical_json(run.as_dict()))) == run
+
+
+def test_study_without_such_a_key_is_registered_as_ever(load: Callable[..., Any]) -> None:
+    """A key that came later appears in no registration of a study that does not use it: nothing has to be amended."""
+    study, trainer = load(IN_TURN)
+    held = content(study, trainer, plan_study(study, trainer, "cpu", "0" * 64))
+    assert "parity" not in held["study"]["candidates"]["one"]
+    assert set(held["planned"][-1]["trial"]) == {"against", "pairs", "command", "environment", "requires"}
+
+
+def test_parity_needs_a_command_that_can_be_asked_for_it(load: Callable[..., Any]) -> None:
+    """A command that is told no arms, as the stub's, would compare something else: refused before anything runs."""
+    with pytest.raises(TachographError, match=r"candidates.one.parity: trainer stub has no parity command with {arms}"):
+        load(IN_TURN + 'parity = "flash"\n')
 
 
 def test_candidate_that_changes_nothing_is_refused(load: Callable[..., Any]) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 from tachograph_study import lay_out
@@ -79,9 +82,9 @@ def test_exploratory_study_says_what_is_out_of_reach(tmp_path: Path) -> None:
     rows = {row["verdict"]: row for row in found["arms"][0]["verdicts"]}
     assert [name for name, row in rows.items() if not row["reachable"]] == ["MATCHED", "NOT MATCHED", "ADOPT"]
     # 1.05 exp(t(1) 0.05/√2), with t = 12.706 for 95 % and one degree of freedom
-    assert rows["GAIN"]["effect"] == "a measured factor of 1.65 or more"
+    assert rows["GAIN"]["effect"] == "a measured factor of 1.65 or more, at an SD of 0.05 between blocks"
     assert any("p_min 0.333 exceeds 0.05" in sentence for sentence in found["arms"][0]["missing"])
-    assert "SD of policy_loss between seeds: 0.01 (no pilot: the margin over 2)" in found["assumptions"]
+    assert "SD of policy_loss between seeds: 0.01 (no pilot: half of the margin)" in found["assumptions"]
 
 
 def test_study_without_a_rule_reaches_no_decision(tmp_path: Path) -> None:
@@ -102,6 +105,73 @@ def test_plan_of_a_shipped_study_names_the_reachable_verdicts(
     assert "| NOT MATCHED | no " in page
     assert "out of reach: NOT MATCHED: p_min 0.333 exceeds 0.05" in page
     assert "assumed: SD of the log factor between blocks" in page
+
+
+ASSUMED = "assuming (no pilot) that the SD between seeds is half of the margin in policy_loss"
+
+
+def test_what_rests_on_an_assumed_spread_says_so_in_its_line(tmp_path: Path) -> None:
+    """Without a pilot MATCHED, NOT MATCHED and ADOPT are told with the assumption; with one they rest on it."""
+    rows = {row["verdict"]: row["effect"] for row in reach(load(tmp_path, confirmatory))["arms"][0]["verdicts"]}
+    for verdict in ("MATCHED", "NOT MATCHED", "ADOPT"):
+        assert rows[verdict].endswith(ASSUMED)
+    # one metric, two SD wide, four paired blocks: 0.48 for each of three windows
+    assert "with a probability of 0.11" in rows["MATCHED"]
+
+    def with_pilot(text: str) -> str:
+        return confirmatory(text).replace("margin = 0.02", "margin = 0.02\nsigma_seed = 0.005")
+
+    found = reach(load(tmp_path / "pilot", with_pilot))
+    rows = {row["verdict"]: row["effect"] for row in found["arms"][0]["verdicts"]}
+    for verdict in ("MATCHED", "NOT MATCHED", "ADOPT"):
+        assert rows[verdict].endswith("at the registered SD between seeds")
+    assert any(
+        sentence.startswith("SD of policy_loss between seeds: 0.005 (registered") for sentence in found["assumptions"]
+    )
+
+
+def test_verdict_out_of_reach_says_on_whose_word(tmp_path: Path) -> None:
+    """The sentence about MATCHED names the assumption too: nobody has measured that it is out of reach."""
+    missing = reach(load(tmp_path, lambda text: text))["arms"][0]["missing"]
+    assert [one.endswith(ASSUMED) for one in missing if one.startswith("MATCHED")] == [True]
+
+
+@pytest.mark.parametrize("name", ["quickstart", "armies-cpu"])
+def test_registered_spread_is_that_of_the_record_it_names(name: str) -> None:
+    """sigma_seed is the SD between seeds that docs/example-record shows: pooled over arms, the largest window."""
+    study = load_study(REPOSITORY / "config", name)[0]
+    attempts = REPOSITORY / "docs/example-record/attempts"
+    histories = {
+        (arm, seed): (attempts / f"run-{arm}-seed{seed}/001/history.jsonl").read_text().splitlines()
+        for arm in ("reference", "fast")
+        for seed in (0, 1)
+    }
+    for metric in study.curves:
+        assert "docs/example-record" in metric.reason
+        assert name == "quickstart" or not {0, 1} & set(study.design.seeds)  # else the pilot were not independent
+        runs = {key: [json.loads(line)[metric.column] for line in lines] for key, lines in histories.items()}
+        spreads = []
+        for window in (slice(0, 4), slice(4, 7), slice(7, 10)):
+            # of two numbers the variance is half of their squared difference
+            halves = [
+                (fmean(runs[arm, 0][window]) - fmean(runs[arm, 1][window])) ** 2 / 2 for arm in ("reference", "fast")
+            ]
+            spreads.append(math.sqrt(fmean(halves)))
+        assert metric.sigma_seed == pytest.approx(max(spreads), rel=0.01)
+        assert metric.delta == pytest.approx(3 * max(spreads), rel=0.01)
+        assert len({tuple(values) for values in runs.values()}) > 1  # else a comparison could show nothing
+
+
+def test_plan_of_six_blocks_reaches_every_verdict(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`armies-cpu`: margins of three SD are within six paired blocks (statistics.md, 3.7, tier "full")."""
+    monkeypatch.chdir(REPOSITORY)
+    assert main(["plan", "armies-cpu"]) == 0
+    page = capsys.readouterr().out
+    assert "out of reach" not in page
+    assert "with a probability of 0.9" in page
+    assert "no pilot" not in page
 
 
 @pytest.mark.parametrize(("edit", "needed"), [(lambda text: text, False), (confirmatory, True)])

@@ -1,0 +1,51 @@
+"""What went on at the host while a job ran, by bounds that were registered (statistics.md, 3.3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tachograph.analysis.sealed import SealedStudy
+from tachograph.evidence.contention import throttled
+
+
+def quiet(sealed: SealedStudy) -> dict[str, Any]:
+    """``foreign_cpus``: processors that other programs may keep busy on this host; ``load``: largest load, or None."""
+    bounds = sealed.study.quiet
+    return {"foreign_cpus": bounds.foreign_share * sealed.machine["cpus_usable"], "load": bounds.load}
+
+
+def foreign_cpus(host: dict[str, Any]) -> float | None:
+    """Processors that other programs kept busy, mean over a job; None if nobody knows. ``host`` as in run.json."""
+    mean = host["quantities"].get("cpu_foreign", {}).get("mean")
+    return None if mean is None else float(mean)
+
+
+def busy(host: dict[str, Any], bounds: dict[str, Any]) -> bool | None:
+    """Whether other programs worked on the processors during a job beyond the ``bounds``; None if nobody knows."""
+    mean = foreign_cpus(host)
+    return None if mean is None else mean > bounds["foreign_cpus"]
+
+
+def loaded(host: dict[str, Any], bounds: dict[str, Any]) -> bool:
+    """Whether the load average of a job exceeded the registered one; where it is unknown it cannot be called quiet."""
+    if bounds["load"] is None:
+        return False
+    largest = host["quantities"].get("load_1min", {}).get("max")
+    return largest is None or bool(largest > bounds["load"])
+
+
+def disturbed(host: dict[str, Any], bounds: dict[str, Any]) -> list[str]:
+    """What may have changed the speed of a job, one sentence each; also that nobody knows it."""
+    others, clock = busy(host, bounds), host["quantities"].get("gpu_mhz", {})
+    found = []
+    if others is None:
+        found.append("what other programs did is unknown")
+    elif others:
+        found.append(f"other programs kept {foreign_cpus(host):.2f} processors busy")
+    if loaded(host, bounds):
+        found.append(f"the load average exceeded the registered {bounds['load']:g}, or is unknown")
+    if host["gpu_processes"]["status"] == "contaminated":
+        found.append("other programs used the GPU")
+    if clock.get("mean") and throttled(clock["mean"], clock["max"]):
+        found.append(f"the clock was {clock['mean']:,.0f} MHz on average, {clock['max']:,.0f} at most")
+    return found

@@ -1,0 +1,70 @@
+"""Profiles of a real study beside its training runs: another pace is told, and shares that are none are not quoted."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from statistics import geometric_mean
+from typing import Any
+
+import pytest
+
+from tachograph.analysis.sealed import SealedRun, SealedStudy, read_sealed
+from tachograph.analysis.study import sections
+from tachograph.record.stages import stages as page
+from tachograph.study.layout import StudyFolder
+
+
+@pytest.fixture(scope="module")
+def sealed(executed: Path) -> SealedStudy:
+    return read_sealed(StudyFolder(executed / "results/stub"))
+
+
+def with_profile(sealed: SealedStudy, folder: Path, **changed: Any) -> SealedStudy:
+    """The study with another profile of its reference."""
+    run = sealed.runs["profile-reference-seed0"]
+    path = folder / "reference.json"
+    path.write_text(json.dumps({**run.content(), **changed}))
+    return replace(sealed, runs={**sealed.runs, run.planned.key: SealedRun(**{**vars(run), "path": path})})
+
+
+def told(analysis: dict[str, Any]) -> list[str]:
+    return [one["what_happened"] for one in analysis["deviations"] if one["kind"] == "profile"]
+
+
+def test_profile_stands_beside_its_training_runs(sealed: SealedStudy) -> None:
+    """Each arm's rate after warm-up is the geometric mean of its runs; the step's factor stands beside the headline."""
+    analysis = sections(sealed)
+    for arm, one in analysis["stages"]["arms"].items():
+        rates = [
+            run["rates"]["stage"]["retained"]["value"]
+            for run in analysis["runs"]
+            if (run["role"], run["arm"]) == ("run", arm)
+        ]
+        assert one["training_rate"] == pytest.approx(geometric_mean(rates))
+    check = analysis["stages"]["checks"][0]
+    headline = next(one for one in analysis["factors"] if one["headline"])
+    assert check["measured"] == headline["factor"]
+    assert check["predicted"] == analysis["stages"]["factors"]["fast"]
+    assert (check["sentence"] is None) is (abs(check["measured"] / check["predicted"] - 1) <= 0.05)
+
+
+def test_profile_at_another_pace_is_a_deviation(sealed: SealedStudy, tmp_path: Path) -> None:
+    """A profile at a tenth of the pace of the runs: told at the table and among the deviations, as is the factor."""
+    content = sealed.runs["profile-reference-seed0"].content()
+    slow = [{**stage, "seconds": 10 * stage["seconds"]} for stage in content["stages"]]
+    seconds = 10 * content["total_seconds"]
+    analysis = sections(with_profile(sealed, tmp_path, stages=slow, total_seconds=seconds, uninstrumented=None))
+    assert any("the training runs after warm-up" in one and "slower" in one for one in told(analysis))
+    assert any("the shares explain the profiles and not the headline" in one for one in told(analysis))
+    text = page(analysis)
+    assert "the training runs after warm-up" in text
+    assert "add up to a factor of" in text
+
+
+def test_shares_of_unsynchronised_timers_are_not_to_be_quoted(sealed: SealedStudy, tmp_path: Path) -> None:
+    """I16: the page forbids to quote the shares of the arm whose timers were not synchronised, of no other one."""
+    sentence = "The shares of reference are not to be quoted"
+    assert sentence not in page(sections(sealed))
+    assert sentence in page(sections(with_profile(sealed, tmp_path, synchronized=False)))
