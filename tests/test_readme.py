@@ -33,7 +33,10 @@ def test_excerpt_in_the_readme_is_that_of_the_example_record():
 def test_paths_named_in_the_documents_exist(file):
     """A file or folder that a document names in backquotes or links is there, unless a study writes it."""
     text = (REPOSITORY / file).read_text()
-    named = set(re.findall(r"`([\w.-]+(?:/[\w.-]+)+)/?`", text)) | set(re.findall(r"\]\(([\w./-]+)\)", text))
+    named = set(re.findall(r"`([\w.-]+(?:/[\w.-]+)+)/?`", text))
+    folder = (REPOSITORY / file).parent
+    linked = {(folder / name).resolve() for name in re.findall(r"\]\(([\w./-]+)\)", text)}
+    assert [path for path in linked if not path.exists()] == []
     written = ("results/", "record/", "config/trainers/NAME", "config/studies/NAME", "config/checkers/NAME")
     written += ("config/trainers/mine", "config/studies/first")  # files that the reader is to write
     named -= {name for name in named if re.fullmatch(r"[a-z-]+/\d+", name)}  # schemas of files

@@ -63,8 +63,10 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
         content = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError:
         raise ArmiesError(f"{path} is not there, expected a checkpoint") from None
-    except Exception as error:  # torch.load raises many kinds for a file that is not its own
-        raise ArmiesError(f"{path} cannot be read as a checkpoint: {_first_line(error)}") from None
+    except OSError as error:
+        raise ArmiesError(f"{path} cannot be read as a checkpoint: {error.strerror or error}") from None
+    except Exception:  # torch.load raises many kinds for a file that is not its own, some with unsafe advice
+        raise ArmiesError(f"{path} cannot be read as a checkpoint: it is damaged, or not one of armies") from None
     if not isinstance(content, dict) or content.get("schema") != SCHEMA:
         raise ArmiesError(f"{path} is not a checkpoint of armies, expected schema {SCHEMA}")
     for key, kind in CONTENT.items():

@@ -76,7 +76,7 @@ def build_parser() -> argparse.ArgumentParser:
     candidate = _command(commands, "candidate", _candidate, "measure a candidate against a path, on real batches")
     candidate.add_argument("--name", required=True, help="which one; a wrong name lists them")
     candidate.add_argument("--steps", type=_positive, default=202, help="batches (default: 202)")
-    candidate.add_argument("--pairs", type=_positive, default=6, help="parts to take a factor from (default: 6)")
+    candidate.add_argument("--pairs", type=_several, default=6, help="parts to take a factor from (default: 6)")
     candidate.add_argument("--out", type=_path_argument, required=True, help="file to write (JSON)")
     _device_options(candidate, path=True)
 
@@ -126,6 +126,10 @@ def _whole(text: str, least: int, most: int) -> int:
 
 def _positive(text: str) -> int:
     return _whole(text, 1, 10**9)
+
+
+def _several(text: str) -> int:
+    return _whole(text, 2, 10**9)  # of fewer there is no interval
 
 
 def _seed(text: str) -> int:

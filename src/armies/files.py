@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,14 @@ def part_of(path: Path) -> Path:
 def check_writable(path: Path) -> None:
     """Raise :class:`ArmiesError` now rather than after the measurement if ``path`` cannot be written.
 
-    Asked by writing: permissions alone do not tell of a read-only disk.
+    Asked by writing: permissions alone do not tell of a read-only disk. Nothing of it stays, no folder either: what is
+    asked for can still turn out to make no sense.
     """
-    if path.is_dir():
-        raise ArmiesError(f"{path} cannot be written: it is a folder, expected a file")
+    missing: list[Path] = []
     try:
+        if path.is_dir():
+            raise ArmiesError(f"{path} cannot be written: it is a folder, expected a file")
+        missing += [folder for folder in path.parents if not folder.exists()]
         path.parent.mkdir(parents=True, exist_ok=True)
         part_of(path).touch()
         part_of(path).unlink()
@@ -30,9 +34,14 @@ def check_writable(path: Path) -> None:
         raise ArmiesError(f"{path} cannot be written: {path.parent} is not a folder, expected one") from None
     except OSError as error:
         raise ArmiesError(f"{path} cannot be written: {error.strerror}, expected a file in a writable folder") from None
+    finally:
+        for folder in missing:
+            with suppress(OSError):  # it was never made, or somebody else has put something into it
+                folder.rmdir()
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
-    """Write strict JSON, complete or not at all."""
+    """Write strict JSON, complete or not at all, into a folder that is made if need be."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     part_of(path).write_text(json.dumps(content, allow_nan=False, indent=1) + "\n")
     os.replace(part_of(path), path)

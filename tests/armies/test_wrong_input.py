@@ -20,6 +20,7 @@ EVALUATE = ("evaluate", "--games", "2", "--opponent", "random", "--checkpoint", 
 PROFILE = ("profile", "--preset", "tiny", "--steps", "2", "--out", "{new}")
 PARITY = ("parity", "--preset", "tiny", "--batches", "1", "--out", "{new}")
 ENGINE = ("engine", "--preset", "tiny", "--out", "{new}")
+CANDIDATE = ("candidate", "--preset", "tiny", "--steps", "4", "--pairs", "2", "--path", "fast", "--out", "{new}")
 STRENGTH = ("strength", "--preset", "tiny", "--iterations", "1", "--games", "2", "--out", "{new}")
 
 Capture = pytest.CaptureFixture[str]
@@ -87,6 +88,18 @@ def sentence(capsys: Capture, *arguments: str) -> str:
         ((*PARITY, "--paths", "fast,"), "path is '', expected reference"),
         ((*PARITY, "--paths", "fast,fast"), "paths are fast, fast, expected each once"),
         ((*PARITY, "--batches", "x"), "--batches: found 'x', expected"),
+        ((*CANDIDATE,), "the following arguments are required: --name"),
+        ((*CANDIDATE, "--name", "faster", "--out", "{new}/deep/c.json"), "candidate is 'faster', expected one of"),
+        ((*CANDIDATE, "--name", "gumbel"), "candidate gumbel is what path fast does already"),
+        ((*CANDIDATE, "--name", "gumbel", "--path", "unforced"), "path unforced has no candidates"),
+        ((*CANDIDATE, "--name", "games-2x", "--pairs", "1"), "--pairs: found '1', expected a whole number from 2"),
+        ((*CANDIDATE, "--name", "games-2x", "--pairs", "5"), "steps are 4, expected at least one for each of 5 pairs"),
+        ((*CANDIDATE, "--name", "games-2x", "--out", "/proc/c.json"), "/proc/c.json cannot be written"),
+        ((*CANDIDATE, "--name", "games-2x", "--out", "{folder}/" + "a" * 300 + "/c.json"), "File name too long"),
+        ((*PARITY, "--out", "{new}/p.json", "--paths", "quick"), "path is 'quick', expected reference"),
+        ((*PARITY, "--out", "{new}/p.json", "--checkpoint", "{folder}"), "cannot be read as a checkpoint: Is a dir"),
+        ((*PROFILE, "--out", "{new}/p.json", "--device", "cuda:99"), "device is 'cuda:99', found [0-9]+ CUDA"),
+        ((*EVALUATE, "--checkpoint", "{file}"), "file cannot be read as a checkpoint: it is damaged, or not one of"),
         ((*STRENGTH, "--seeds", "1", "1"), "seeds are 1, 1, expected each once"),
         ((*STRENGTH, "--seeds"), "--seeds: expected at least one argument"),
         ((*STRENGTH, "--out", "{file}"), "strength.json cannot be written"),

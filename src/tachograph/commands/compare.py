@@ -108,11 +108,15 @@ def _prediction(one: dict[str, Any], arm: str) -> str:
 def _differences(records: list[ReadRecord], names: list[str]) -> str:
     each = [record.facts.all for record in records]
     apart = differing(records)
-    rows = [[text(name), *(text(facts.get(name, "–")) for facts in each)] for name in apart]
+    rows = [[text(name), *(_fact(facts.get(name)) for facts in each)] for name in apart]
     alike = [name for name in dict.fromkeys(key for facts in each for key in facts) if name not in apart]
     parts = [table(["fact", *names], rows)] if rows else []
     parts += [f"Alike: {text(', '.join(alike))}."] if alike else []
     return "\n\n".join(parts)
+
+
+def _fact(value: Any) -> str:
+    return "–" if value is None else text(value)
 
 
 def _pooled(one: Pooled, records: list[ReadRecord], names: list[str]) -> str:

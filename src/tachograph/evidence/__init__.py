@@ -7,8 +7,7 @@ Counting: ``gates`` (does a run count?).
 Speed: ``throughput``, ``interval``, ``warmup``, ``order``; second to them ``withinrun``, ``drift``,
 ``variance``, ``placebo``, ``bestof``, ``contention``, ``cost``.
 Where time goes: ``profile``, ``stages`` (of a step), ``phases`` (of an iteration), ``overlap``, ``amdahl``.
-Learning: ``curves``, ``difference`` (test D), ``equivalence`` (test E), ``envelope``, ``convergence``,
-``parity``.
+Learning: ``curves``, ``difference`` (test D), ``equivalence`` (test E), ``envelope``, ``parity``.
 Words: ``verdicts``, ``decision``, ``candidates``, ``design`` (what a plan can decide), ``judging``.
 Randomness: ``randomness`` (a generator that a reader of the record can draw from again).
 """

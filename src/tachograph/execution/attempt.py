@@ -144,7 +144,8 @@ def make_attempt(
     if strange:
         judgement = Judgement("invalid", strange)
     else:
-        judgement = judge(planned, trainer, result, outcome.status, reason, outcome.exit_code)
+        lived = outcome.ended_monotonic - outcome.started_monotonic
+        judgement = judge(planned, trainer, result, outcome.status, reason, outcome.exit_code, lived)
     sealed = seal(place)
     facts = {
         "schema": "run/1",

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tachograph.errors import TachographError
 from tachograph.evidence.gates import Ended, Expected
 from tachograph.evidence.gates import judge as judge_history
@@ -23,6 +25,7 @@ from tachograph.models.trainer import PLACEHOLDER, HistoryFile, Trainer
 from tachograph.study.planning import PlannedRun
 
 NOT_FINITE_GATE = "finite metrics"
+SHOWN_FILES = 5
 CLOCK_SLACK = 0.01  # two clocks of a trainer may be read a moment apart
 SINGLE_FILE_SCHEMAS = {
     "profile": ("profile/1", "component/1", "forward-sweep/1"),
@@ -102,9 +105,17 @@ def _pattern_aliases(history: HistoryFile, columns: Iterable[str]) -> dict[str, 
 
 
 def judge(
-    planned: PlannedRun, trainer: Program, result: Path, status: str, reason: str | None, exit_code: int | None = 0
+    planned: PlannedRun,
+    trainer: Program,
+    result: Path,
+    status: str,
+    reason: str | None,
+    exit_code: int | None = 0,
+    lived: float | None = None,
 ) -> Judgement:
     """Judge one attempt. ``result`` is the file it should have written; ``status`` how its process ended.
+
+    ``lived``: seconds from start to end of the process, None where nobody took the time.
 
     A cell of a machine study counts however it ended, unless somebody stopped it: that it crashes is its result. So is
     the exit code by which the trainer file lets a trainer say that its numbers are no longer finite.
@@ -117,7 +128,8 @@ def judge(
     try:
         if planned.trains:
             assert isinstance(trainer, Trainer)
-            return _judge_history(planned, trainer, result, [*trainer.history.metrics, *trainer.history.sparse_metrics])
+            metrics = [*trainer.history.metrics, *trainer.history.sparse_metrics]
+            return _judge_history(planned, trainer, result, metrics, lived)
         judgement = _judge_single(planned, result)
         if planned.role == "candidate" and judgement.validity == "valid":
             assert isinstance(trainer, Trainer)
@@ -127,9 +139,13 @@ def judge(
         return Judgement("invalid", str(error))
 
 
-def _judge_history(planned: PlannedRun, trainer: Trainer, result: Path, metrics: list[str]) -> Judgement:
+def _judge_history(
+    planned: PlannedRun, trainer: Trainer, result: Path, metrics: list[str], lived: float | None
+) -> Judgement:
     if not result.is_file():
-        return Judgement("invalid", f"the trainer ended without an error but wrote no {trainer.history.file}")
+        wrote = sorted(path.name for path in result.parent.glob("*") if path.is_file())[:SHOWN_FILES]
+        found = f"found {', '.join(wrote)}" if wrote else "found no file in its place"
+        return Judgement("invalid", f"the trainer ended without an error but wrote no {trainer.history.file}; {found}")
     history = read_history(result, history_spec(trainer.history))
     expected = Expected(
         iterations=planned.amount,
@@ -143,8 +159,9 @@ def _judge_history(planned: PlannedRun, trainer: Trainer, result: Path, metrics:
     judged = judge_history(history, Ended(exit_code=0, cache=_cache(result, trainer.history)), expected)
     ingest = ingest_report(history)
     checks: list[dict[str, Any]] = [vars(check) for check in judged.checks]
-    inside = _stage_inside(history, trainer.history)
-    checks.append(inside)
+    checks.append(_stage_inside(history, trainer.history))
+    if lived is not None:
+        checks.append(_inside_the_process(history, trainer.history, lived))
     failed = next((check for check in checks if not check["ok"]), None)
     if failed is None:
         return Judgement("valid", None, checks, ingest)
@@ -186,6 +203,22 @@ def _stage_inside(history: History, described: HistoryFile) -> dict[str, Any]:
     return {"name": "stage", "ok": not longer.any(), "detail": detail}
 
 
+def _inside_the_process(history: History, described: HistoryFile, lived: float) -> dict[str, Any]:
+    """The iterations of a run happened while its process lived: seconds that add up to more are no seconds.
+
+    So look milliseconds without their ``seconds_scale``. A resumed run may hold rows of an earlier process.
+    """
+    total = float(np.nansum(history.durations["iteration"]))
+    ok = described.resume or total <= lived * (1 + CLOCK_SLACK)
+    detail = "the iterations lie within their process"
+    if not ok:
+        detail = (
+            f"{described.iteration_seconds} of all rows adds up to {total:.3g} s, the process lived {lived:.3g} s; "
+            "expected less (is the column in seconds, or is its seconds_scale missing?)"
+        )
+    return {"name": "process", "ok": ok, "detail": detail}
+
+
 def _judge_single(planned: PlannedRun, result: Path) -> Judgement:
     """A profile, component, sweep, parity or cell file: strict JSON of the announced schema."""
     value = read_json(result)
@@ -216,7 +249,7 @@ def _judge_turns(planned: PlannedRun, trainer: Trainer, result: Path) -> Judgeme
         name = turn_name(planned, run["turn"], run["side"], run["seed"])
         metrics = trainer.history.metrics if run["side"] == BASE else []
         path = result.parent / (run["history"] or trainer.history.file)
-        judged = _judge_history(planned, trainer, path, metrics)
+        judged = _judge_history(planned, trainer, path, metrics, run["wall_seconds"])
         checks.append({"name": name, "ok": judged.validity == "valid", "detail": judged.reason or "all gates passed"})
         if judged.validity != "valid":
             return Judgement("invalid", f"{name}: {judged.reason}", checks, gate=judged.gate)

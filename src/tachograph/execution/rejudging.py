@@ -95,9 +95,11 @@ def _judged(folder: StudyFolder, run: PlannedRun, attempt: Attempt, trainer: Tra
     place = folder.path / attempt.folder
     if RUN not in attempt.files or damage(place / RUN, attempt.files[RUN], whole=True) or stray(place):
         return None
-    result = read_json(place / RUN)["result"]
+    facts = read_json(place / RUN)
+    result, ended = facts["result"], facts["outcome"]
     if result != trainer.history.file or result not in attempt.files:
         return None
     if damage(place / result, attempt.files[result], whole=True):
         return None
-    return judge(run, trainer, place / result, "finished", None)
+    lived = ended["ended_monotonic"] - ended["started_monotonic"]
+    return judge(run, trainer, place / result, "finished", None, lived=lived)

@@ -8,7 +8,7 @@ from typing import Any
 
 from tachograph.errors import TachographError
 from tachograph.files import canonical_json, read_json
-from tachograph.record.document import SCHEMA
+from tachograph.record.document import MACHINE_SCHEMA, SCHEMA
 from tachograph.record.manifest import manifest_findings
 from tachograph.study.layout import StudyFolder
 
@@ -58,6 +58,8 @@ def read_record(path: Path) -> ReadRecord:
     if not (folder / "record.json").is_file():
         raise TachographError(f"{path}: found no record.json, expected a record folder or the folder of its study")
     content = read_json(folder / "record.json")
+    if isinstance(content, dict) and content.get("schema") == MACHINE_SCHEMA:
+        raise TachographError(f"{folder}: found the record of a machine study, expected those of training studies")
     if not isinstance(content, dict) or content.get("schema") != SCHEMA:
         raise TachographError(f"{folder / 'record.json'}: it does not say schema {SCHEMA!r}, so it is no record")
     altered = manifest_findings(folder)

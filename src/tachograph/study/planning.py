@@ -166,9 +166,9 @@ class PlannedRun:
 
 
 DETERMINING = (
-    "role", "command", "environment", "clear_environment", "amount", "seed", "threads", "device_kind", "code", "trial",
+    "role", "code", "command", "environment", "clear_environment", "amount", "seed", "threads", "device_kind", "trial",
 )  # fmt: skip
-DETERMINING_A_CELL = ("role", "command", "environment", "clear_environment", "threads", "device_kind", "code")
+DETERMINING_A_CELL = ("role", "code", "command", "environment", "clear_environment", "threads", "device_kind")
 
 
 def determinants(plan: Mapping[str, Any]) -> dict[str, Any]:

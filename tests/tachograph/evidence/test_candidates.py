@@ -1,11 +1,10 @@
-"""Candidates and convergence to a target."""
+"""Candidates: kept or rejected, and why."""
 
 from __future__ import annotations
 
 import pytest
 
 from tachograph.evidence.candidates import bad_steps, judge_candidate
-from tachograph.evidence.convergence import convergence_floor
 from tachograph.evidence.interval import paired_log_t
 from tachograph.evidence.verdicts import CandidateVerdict, CurveVerdict, ParityVerdict, Reason
 
@@ -84,13 +83,3 @@ def test_single_measurement_keeps_no_candidate() -> None:
     assert judge_candidate(None, 1.05, ParityVerdict.PASS, 0, 202).reason is Reason.NO_GAIN
     with pytest.raises(ValueError, match="real batches"):
         judge_candidate(single, 1.05, ParityVerdict.PASS, 0, 0)
-
-
-def test_convergence_floor_golden() -> None:
-    """I28: with the SD of the trimmed list 15.213, with that of the full list 14.781."""
-    found = convergence_floor([16, 14, 16, 17, 16, 16, 15, 16, 15, 16], submitted=5)
-    assert found.mean == 15.75
-    assert found.trimmed_sd == pytest.approx(15.213, abs=5e-4)
-    assert found.full_sd == pytest.approx(14.781, abs=5e-4)
-    with pytest.raises(ValueError, match="three of each"):
-        convergence_floor([1, 2], 5)

@@ -82,6 +82,30 @@ def test_gates_follow_the_registration(
     assert found.ingest["rows"] == len(rows)
 
 
+@pytest.mark.parametrize(
+    ("lived", "keys", "gate"),
+    [
+        (3.5, {}, None),
+        (0.0035, {}, "process"),
+        (0.0035, {"seconds_scale": 0.001}, None),
+        (2.0, {"resume": True}, None),
+        (None, {}, None),
+    ],
+)
+def test_iterations_happen_while_their_process_lives(
+    one: tuple[PlannedRun, Trainer], tmp_path: Path, lived: float | None, keys: dict[str, Any], gate: str | None
+) -> None:
+    """Three rows of 1.0 in a process of 3.5 ms are milliseconds without their scale: no rate comes of them."""
+    planned, trainer = one
+    path = tmp_path / "history.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    described = trainer.model_copy(update={"history": HistoryFile.model_validate({**BASE, **keys})})
+    found = judge(replace(planned, amount=3), described, path, "finished", None, lived=lived)
+    assert found.gate == gate
+    if gate is not None:
+        assert "d of all rows adds up to 3 s, the process lived 0.0035 s" in str(found.reason)
+
+
 def test_cumulative_seconds_of_sessions(tmp_path: Path) -> None:
     """D16: steps over the whole training, seconds since the session began, a resume: 100 steps/s, not 300."""
     path = tmp_path / "history.jsonl"

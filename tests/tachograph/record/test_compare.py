@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,9 +15,11 @@ import pytest
 from tachograph_study import execute_study, lay_out, make
 
 from tachograph.cli import main
+from tachograph.commands.compare import comparison
 from tachograph.evidence.decision import decide_over_sessions
 from tachograph.evidence.verdicts import Decision
 from tachograph.files import read_json, write_json
+from tachograph.record.document import MACHINE_SCHEMA
 from tachograph.record.facts import ReadRecord, read_record
 from tachograph.record.pooling import pool
 from tachograph.study.layout import StudyFolder
@@ -165,6 +169,14 @@ def test_decision_over_sessions(own: list[Decision], registered: int, expected: 
     assert decide_over_sessions(own, registered).decision is expected
 
 
+def test_fact_that_a_record_lacks_is_a_dash(recorded: StudyFolder) -> None:
+    """A study without a decision rule has no minimum effect, which is not the word None."""
+    one = read_record(recorded.record)
+    without = replace(one.facts, other={**one.facts.other, "minimum effect": None})
+    page = comparison([one, replace(one, facts=without)])
+    assert re.search(r"\| minimum effect \| 1\.05 +\| – +\|", page)
+
+
 def test_what_is_no_record_is_refused(
     recorded: StudyFolder, study: StudyFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -174,12 +186,16 @@ def test_what_is_no_record_is_refused(
     foreign = tmp_path / "foreign"
     foreign.mkdir()
     (foreign / "record.json").write_text('{"schema": "another/1"}')
+    machine = tmp_path / "machine"
+    machine.mkdir()
+    (machine / "record.json").write_text(json.dumps({"schema": MACHINE_SCHEMA}))
     page = study.record / "record.md"
     page.write_text(page.read_text() + "It is great.\n")
     record = str(recorded.record)
     for arguments, words in (
         ([record, str(empty)], "found no record.json"),
         ([record, str(foreign)], "it does not say schema"),
+        ([record, str(machine)], "found the record of a machine study, expected those of training studies"),
         ([record, str(study.path)], "record.md: it was altered"),
         ([record, str(recorded.path)], "it is the same record"),
         ([record], "found one record, expected two or more"),
