@@ -46,12 +46,13 @@ def save_checkpoint(path: Path, trainer: Trainer, row: dict[str, Any], under_way
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
     """The content of a checkpoint; :class:`LostCitiesError` if the file is not one."""
+    if not path.is_file():
+        found = "no file" if path.exists() else "not there"
+        raise LostCitiesError(f"{path} is {found}, expected a checkpoint")
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
-    except FileNotFoundError:
-        raise LostCitiesError(f"{path} is not there, expected a checkpoint") from None
-    except Exception as error:  # torch.load raises many kinds for a file that is not its own
-        raise LostCitiesError(f"{path} cannot be read as a checkpoint ({type(error).__name__})") from None
+    except Exception:  # torch.load raises many kinds for a file that is not its own, none of which says more
+        raise LostCitiesError(f"{path} cannot be read as a checkpoint, expected one that a training wrote") from None
     if not isinstance(content, dict) or content.get("schema") != SCHEMA:
         raise LostCitiesError(f"{path} is not a checkpoint of lost_cities, expected schema {SCHEMA}")
     return content

@@ -12,6 +12,7 @@ from lost_cities.config import load_config
 from lost_cities.errors import LostCitiesError, NonFiniteTrainingError, WorkerLostError
 from lost_cities.files import check_writable, write_json
 
+RESULT = "file to write (JSON), with its folder"
 EXIT_BAD_INPUT = 2
 EXIT_NOT_FINITE = 3
 EXIT_WORKER_LOST = 4
@@ -38,7 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except tuple(EXIT_CODES) as error:
         return _told(str(error), EXIT_CODES[type(error)])
     except OSError as error:  # it says what the system refused, a full disk say
-        return _told(str(error), EXIT_BAD_INPUT)
+        where = f"{error.filename}: " if error.filename else ""
+        return _told(f"{where}{error.strerror or error}", EXIT_BAD_INPUT)
     except (MemoryError, RuntimeError) as error:
         if not isinstance(error, MemoryError) and "memory" not in str(error):  # torch has no kind of its own for it
             raise
@@ -67,7 +69,7 @@ def build_parser() -> argparse.ArgumentParser:
     forward.add_argument("--batch-sizes", type=_sizes, default=sizes, help="default: 1,4,16,64,256,1024")
     forward.add_argument("--warm-up", type=_positive, default=10, help="untimed calls per batch size (default: 10)")
     forward.add_argument("--calls", type=_positive, default=1000, help="timed calls per batch size (default: 1000)")
-    forward.add_argument("--out", type=_path, required=True, help="file to write (JSON)")
+    forward.add_argument("--out", type=_path, required=True, help=RESULT)
 
     parity = _command(commands, "parity", _parity, "compare ways of inference on frozen batches with float64")
     arms = "reference=single,fast=batched"
@@ -75,18 +77,18 @@ def build_parser() -> argparse.ArgumentParser:
     parity.add_argument("--batches", type=_positive, default=20, help="of 64 states, per player (default: 20)")
     parity.add_argument("--iterations", type=_positive, default=2, help="of training before (default: 2)")
     parity.add_argument("--seed", type=_seed, default=0, help="default: 0")
-    parity.add_argument("--out", type=_path, required=True, help="file to write (JSON)")
+    parity.add_argument("--out", type=_path, required=True, help=RESULT)
 
     engine = _command(commands, "engine", _engine, "time the engine alone, CPU time of one thread")
     engine.add_argument("--games", type=_positive, default=2000, help="per repeat (default: 2000)")
-    engine.add_argument("--out", type=_path, required=True, help="file to write (JSON)")
+    engine.add_argument("--out", type=_path, required=True, help=RESULT)
 
     strength = commands.add_parser("strength", help="strength against each opponent before and after training")
     strength.set_defaults(command=_strength)
     strength.add_argument("--checkpoint", type=_path, required=True, help="checkpoint.pt of a training")
     strength.add_argument("--games", type=_positive, default=400, help="per opponent (default: 400)")
     strength.add_argument("--seed", type=_seed, default=0, help="of the deals (default: 0)")
-    strength.add_argument("--out", type=_path, help="file to write too (JSON)")
+    strength.add_argument("--out", type=_path, help=RESULT)
     return parser
 
 
@@ -114,7 +116,7 @@ def _seed(text: str) -> int:
 
 
 def _positive(text: str) -> int:
-    return _whole(text, 1, 10**9)
+    return _whole(text, 1, 1_000_000)
 
 
 def _path(text: str) -> Path:
@@ -124,7 +126,10 @@ def _path(text: str) -> Path:
 
 
 def _sizes(text: str) -> list[int]:
-    return [_positive(part) for part in text.split(",")]
+    sizes = [_positive(part) for part in text.split(",")]
+    if sizes != sorted(set(sizes)):
+        raise argparse.ArgumentTypeError(f"found {text[:40]!r}, expected rising numbers, each once")
+    return sizes
 
 
 def _arms(text: str) -> dict[str, str]:

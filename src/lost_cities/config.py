@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
@@ -13,8 +14,12 @@ from pydantic.fields import FieldInfo
 from lost_cities.errors import LostCitiesError
 from lost_cities.rules import Rules, make_rules
 
-Count = Annotated[int, Field(ge=1)]
-CountOrNone = Annotated[int, Field(ge=0)]
+PER_PROCESSOR, LEAST_BOUND = 4, 16  # most threads of a process, and most workers; so many on any machine
+LARGEST_COUNT = 2**40  # what no computer holds or finishes, and what numpy and torch still take as a size
+Count = Annotated[int, Field(ge=1, le=LARGEST_COUNT)]
+CountOrNone = Annotated[int, Field(ge=0, le=LARGEST_COUNT)]
+AtOnce = Annotated[int, Field(ge=1, le=1_000_000)]  # games, traversals or states that are in memory together
+LARGEST_FILE = 1_000_000  # bytes of a configuration
 OpponentName = Literal[
     "random", "passive_discard", "safe_heuristic", "safe_heuristic_loose", "safe_heuristic_strict", "noisy_safe"
 ]
@@ -60,11 +65,11 @@ class Run(Section):
 
 class Network(Section):
     hidden: Count = 512
-    layers: Count = 3
+    layers: int = Field(default=3, ge=1, le=100)
 
 
 class Traversal(Section):
-    traversals_per_player: Count = 280
+    traversals_per_player: AtOnce = 280
     sampling: Literal["outcome", "external"] = Field(
         default="outcome", description="one action of the traverser explores, or every one is tried"
     )
@@ -80,9 +85,9 @@ class Traversal(Section):
     )
     points_per_unit: float = Field(default=50.0, gt=0, description="scale of the advantages that networks learn")
     inference: Literal["single", "batched"] = "batched"
-    width: Count = Field(default=256, description="traversals side by side when batched")
+    width: AtOnce = Field(default=256, description="traversals side by side when batched")
     num_workers: CountOrNone = Field(default=0, description="processes; 0 traverses in the trainer's own")
-    worker_chunk_size: Count = Field(default=140, description="traversals that a worker takes at a time")
+    worker_chunk_size: AtOnce = Field(default=140, description="traversals that a worker takes at a time")
     device: str = Field(default="cpu", description="of the networks that traversals ask: cpu, cuda or cuda:N")
     max_decisions: Count = Field(default=200_000, description="most decisions of one traversal; more is an error")
 
@@ -100,9 +105,9 @@ class Optimization(Section):
     )
     strategy_learning_rate: float = Field(default=1e-4, gt=0, description="of Adam; its targets are known exactly")
     gradient_clip: float = Field(default=1.0, gt=0)
-    advantage_batch_size: Count = 1024
+    advantage_batch_size: AtOnce = 1024
     advantage_updates: Count = Field(default=100, description="per player and iteration")
-    strategy_batch_size: Count = 1024
+    strategy_batch_size: AtOnce = 1024
     strategy_updates: Count = Field(default=100, description="per iteration")
     advantage_from_scratch: bool = Field(default=False, description="advantage networks start anew in every iteration")
     linear_weighting: bool = Field(
@@ -112,12 +117,12 @@ class Optimization(Section):
 
 class Evaluation(Section):
     eval_every: CountOrNone = Field(default=25, description="full evaluation every so many iterations; 0: never")
-    games: Count = Field(default=100, description="per opponent")
+    games: AtOnce = Field(default=100, description="per opponent")
     opponents: list[OpponentName] = Field(default=ALL_OPPONENTS, min_length=1)
     light_every: CountOrNone = Field(default=0, description="light evaluation every so many iterations; 0: never")
-    light_games: Count = 20
+    light_games: AtOnce = 20
     light_opponents: list[OpponentName] = Field(default=["random", "safe_heuristic"], min_length=1)
-    batch_size: Count = Field(default=64, description="most states per call of the strategy network")
+    batch_size: AtOnce = Field(default=64, description="most states per call of the strategy network")
     num_workers: CountOrNone = Field(default=0, description="processes, an opponent each; 0: the trainer's own")
     diagnostics: bool = Field(default=True, description="counts of plays, draws and expeditions")
     asynchronous: bool = Field(default=False, description="training goes on while workers evaluate")
@@ -163,8 +168,9 @@ def load_config(path: Path | None, overrides: Sequence[str] = ()) -> Config:
 
 
 def check(config: Config) -> None:
-    """Rules that more than one key takes part in; :class:`LostCitiesError` names both."""
+    """Rules that more than one key, or this machine, takes part in; :class:`LostCitiesError` names what it found."""
     config.game.rules()
+    _check_machine(config)
     for key in ("opponents", "light_opponents"):
         names = getattr(config.evaluation, key)
         if len(set(names)) < len(names):
@@ -175,13 +181,32 @@ def check(config: Config) -> None:
         )
 
 
+def _check_machine(config: Config) -> None:
+    """Threads and processes that the processors can carry: thousands of them end in no error, only in no progress."""
+    processors = os.cpu_count() or 1
+    most = max(LEAST_BOUND, PER_PROCESSOR * processors)
+    for key, found in (
+        ("run.threads", config.run.threads),
+        ("traversal.num_workers", config.traversal.num_workers),
+        ("evaluation.num_workers", config.evaluation.num_workers),
+    ):
+        if found > most:
+            raise LostCitiesError(f"{key}: found {found}, expected at most {most} on {processors} logical processors")
+
+
 def _read_yaml(path: Path) -> dict[str, Any]:
     try:
-        values = yaml.safe_load(path.read_text())
+        with path.open("rb") as file:
+            content = file.read(LARGEST_FILE + 1)
+        values = yaml.safe_load(content.decode()) if len(content) <= LARGEST_FILE else None
     except OSError as error:
         raise LostCitiesError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise LostCitiesError(f"{path} is not UTF-8: found byte {error.object[error.start]:#x}") from None
     except yaml.YAMLError as error:
         raise LostCitiesError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
+    if len(content) > LARGEST_FILE:
+        raise LostCitiesError(f"{path}: found more than {LARGEST_FILE} bytes, expected a configuration")
     if values is None:
         return {}
     if not isinstance(values, dict):

@@ -19,8 +19,10 @@ def device_named(name: str, key: str) -> torch.device:
         raise LostCitiesError(f"{key}: found {name!r}, expected cpu, cuda or cuda:N") from None
     if device.type not in ("cpu", "cuda"):
         raise LostCitiesError(f"{key}: found {name!r}, expected cpu, cuda or cuda:N")
-    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-        raise LostCitiesError(f"{key}: found {name!r}, expected one of the {torch.cuda.device_count()} devices here")
+    count = torch.cuda.device_count() if device.type == "cuda" else 0
+    if device.type == "cuda" and (device.index or 0) >= count:
+        there = f"cpu or cuda:0 to cuda:{count - 1}" if count else "cpu, as torch sees no GPU here"
+        raise LostCitiesError(f"{key}: found {name!r}, expected {there}")
     return device
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +12,27 @@ from lost_cities.errors import LostCitiesError
 
 
 def check_writable(path: Path) -> None:
-    """Raise :class:`LostCitiesError` now rather than after the measurement if ``path`` cannot be written."""
+    """Raise :class:`LostCitiesError` now rather than after the measurement if ``path`` cannot be written.
+
+    Asked by writing, as permissions alone do not tell of a read-only disk; nothing stays behind. A missing folder is
+    made with the file, so its nearest parent is asked.
+    """
+    if path.is_dir():
+        raise LostCitiesError(f"{path} cannot be written: it is a folder, expected a file")
+    folder = next(parent for parent in path.absolute().parents if parent.exists())
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
     except OSError as error:
-        raise LostCitiesError(f"{path.parent} cannot be made: {error.strerror}") from None
-    if path.is_dir() or not os.access(path.parent, os.W_OK):
-        raise LostCitiesError(f"{path} cannot be written, expected a file in a writable folder")
+        raise LostCitiesError(f"{path} cannot be written: {folder} takes no file ({error.strerror})") from None
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
-    """Write strict JSON, complete or not at all."""
+    """Write strict JSON, complete or not at all. :class:`LostCitiesError` if the disk refuses it."""
     temporary = path.with_name(path.name + ".part")
-    temporary.write_text(json.dumps(content, allow_nan=False, indent=1) + "\n")
-    os.replace(temporary, path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(json.dumps(content, allow_nan=False, indent=1) + "\n")
+        os.replace(temporary, path)
+    except OSError as error:
+        raise LostCitiesError(f"{path} cannot be written: {error.strerror}") from None

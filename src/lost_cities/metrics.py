@@ -15,6 +15,8 @@ METRICS = "metrics.jsonl"
 
 def open_metrics(path: Path, resume: bool) -> HistoryWriter:
     """The writer of ``path``, which must not exist unless a training is resumed."""
+    if path.parent.exists() and not path.parent.is_dir():
+        raise LostCitiesError(f"{path.parent} is a file, expected a folder or none yet")
     try:
         return HistoryWriter(path, resume=resume)
     except FileExistsError:

@@ -8,7 +8,7 @@ from typing import Any
 from tabulate import tabulate
 
 from lost_cities.checkpoint import damage_named, read_checkpoint
-from lost_cities.config import Config
+from lost_cities.config import Config, check
 from lost_cities.devices import apply_run_settings
 from lost_cities.evaluation import Match
 from lost_cities.evaluator import Player
@@ -27,6 +27,7 @@ def strength(checkpoint: Path, games: int, seed: int) -> dict[str, Any]:
     content = read_checkpoint(checkpoint)
     with damage_named(checkpoint):
         config = Config.model_validate(content["config"])
+        check(config)
         apply_run_settings(config.run)
         player = Player(config)
         before = weights_of(Trainer(config, content["seed"]).strategy.network)

@@ -45,7 +45,11 @@ def sampling_of(settings: Traversal) -> Sampling:
 
 @dataclass
 class Counts:
-    """Sums over traversals. A node is a decision, for which the network was asked; forced actions are apart."""
+    """Sums over traversals. A node is a decision, for which the network was asked; forced actions are apart.
+
+    ``chains``: of each traversal the most decisions of which each waits for the answer to the one before it, all of
+    them in outcome sampling; branches of external sampling need not wait for each other. ``longest_chain``: of all.
+    """
 
     traversals: int = 0
     nodes: int = 0
@@ -53,10 +57,14 @@ class Counts:
     endings_deck: int = 0
     endings_cap: int = 0
     forward_calls: int = 0
+    chains: int = 0
+    longest_chain: int = 0
 
     def add(self, other: Counts) -> None:
+        longest = max(self.longest_chain, other.longest_chain)
         for name, value in vars(other).items():
             setattr(self, name, getattr(self, name) + value)
+        self.longest_chain = longest
 
 
 @dataclass
@@ -129,6 +137,8 @@ class Traverser:
             counts[lanes.DECK_ENDINGS],
             counts[lanes.CAP_ENDINGS],
             calls,
+            counts[lanes.CHAINS],
+            counts[lanes.LONGEST_CHAIN],
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -17,6 +18,9 @@ def _probe(arguments: argparse.Namespace) -> None:
     from machinecheck.probe.machine import probe
 
     print(probe(arguments.out)["id"])
+
+
+OUT_OF_MEMORY = re.compile(r"out of memory|can't allocate memory", re.IGNORECASE)  # torch's words for it
 
 
 def _cell(arguments: argparse.Namespace) -> None:
@@ -52,9 +56,21 @@ def main(arguments: list[str] | None = None) -> int:
         parsed.settings = rest
         parsed.run(parsed)
     except MachineCheckError as error:
-        print(f"machinecheck: error: {error}", file=sys.stderr)
-        return error.exit_code
+        return _say(str(error), error.exit_code)
+    except ModuleNotFoundError as error:
+        return _say(f"the Python package {error.name} is not installed in {sys.prefix}, expected it there")
+    except MemoryError as error:
+        return _say(f"out of memory: {error or 'this process got no more'}", 1)
+    except RuntimeError as error:
+        if not OUT_OF_MEMORY.search(str(error)):
+            raise
+        return _say(f"out of memory: {' '.join(str(error).split())[:300]}", 1)
     return 0
+
+
+def _say(sentence: str, exit_code: int = MachineCheckError.exit_code) -> int:
+    print(f"machinecheck: error: {sentence}", file=sys.stderr)
+    return exit_code
 
 
 if __name__ == "__main__":

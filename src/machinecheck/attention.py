@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 import warnings
-from typing import Any
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
-from torch.utils._python_dispatch import TorchDispatchMode
 
 BACKENDS = {
     "math": SDPBackend.MATH,
@@ -38,21 +36,21 @@ def short_cause(messages: list[str]) -> str:
     return next((name for name, form in CAUSES.items() if re.search(form, text, re.I)), "not stated")
 
 
-class _OperatorLog(TorchDispatchMode):
-    def __init__(self) -> None:
-        super().__init__()
-        self.names: list[str] = []
+def kernel_of(output: torch.Tensor) -> str:
+    """The fused attention kernel in the graph of ``output``, by its node there; "math" where there is none.
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.names.append(str(func))
-        return func(*args, **(kwargs or {}))
-
-
-def operator_that_ran(names: list[str]) -> str:
-    """The attention operator among the dispatched ones; "math" where it was taken apart into matmuls."""
-    for name in names:
-        if "scaled_dot_product" in name and "math" not in name:
-            return name.removeprefix("aten.").removesuffix(".default")
+    ``ScaledDotProductFlashAttentionForCpuBackward0`` is ``scaled_dot_product_flash_attention_for_cpu``. A kernel that
+    pads its input is followed by other nodes.
+    """
+    nodes, seen = [output.grad_fn], set()
+    while nodes:
+        node = nodes.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        if node.name().startswith("ScaledDotProduct"):
+            return re.sub(r"(?<!^)(?=[A-Z])", "_", node.name().removesuffix("Backward0")).lower()
+        nodes += [parent for parent, _ in node.next_functions]
     return "math"
 
 
@@ -89,7 +87,6 @@ def refusal(backend: str, query: torch.Tensor, mask: torch.Tensor | None = None)
 
 
 def kernel_name(backend: str, query: torch.Tensor, mask: torch.Tensor | None = None) -> str:
-    """The operator that ``backend`` dispatches to for inputs like ``query``."""
-    with _OperatorLog() as log:
-        attend(backend, query, query, query, mask)
-    return operator_that_ran(log.names)
+    """The kernel that ``backend`` takes for inputs like ``query``, with a gradient to come."""
+    query = query.detach().requires_grad_()
+    return kernel_of(attend(backend, query, query, query, mask))

@@ -66,7 +66,8 @@ def open_device(name: str) -> Device:
         raise MachineCheckError(f"device: found {name!r}, expected cpu or cuda:N")
     count = torch.cuda.device_count()
     if (device.index or 0) >= count:
-        raise MachineCheckError(f"device: found {name!r}, but torch sees {count} such devices here")
+        there = f"cpu or cuda:0 to cuda:{count - 1}" if count else "cpu, as torch sees no GPU here"
+        raise MachineCheckError(f"device: found {name!r}, expected {there}")
     return Device(torch.device("cuda", device.index or 0))
 
 

@@ -54,7 +54,7 @@ class Planter:
         if self.fault == HANG:
             time.sleep(3600)
         if self.fault == KERNEL:
-            raise RuntimeError("miopenStatusUnknownError")
+            raise RuntimeError(f"miopenStatusUnknownError (simulated by the planted fault {self.fault!r})")
         damaged = values.detach().clone()
         flat = damaged.view(-1)
         if self.fault == ONE_ELEMENT:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Sequence
@@ -109,12 +110,17 @@ def time_at_least(runs: Sequence[Run], calls: int, device: Clocked, seconds: flo
 
 
 def calls_per_block(runs: Sequence[Run], device: Clocked, min_seconds: float) -> int:
-    """How many calls about fill a block; also the warm-up. MachineCheckError for blocks of no length."""
+    """How many calls fill a block with a tenth to spare, so that few blocks need a second round; also the warm-up.
+
+    The first round is not timed: it loads libraries and chooses kernels, which on an accelerator takes longer than
+    many calls. MachineCheckError for blocks of no length.
+    """
     if min_seconds <= 0:
         raise MachineCheckError(f"block: found {min_seconds:g} s, expected more than 0")
     calls = len(runs)
+    time_block(runs, calls, device)
     while True:
         block = time_block(runs, calls, device)
         if block.seconds >= min_seconds or not block.drained:
-            return max(1, round(calls * min_seconds / block.seconds)) if block.drained else calls
+            return math.ceil(1.1 * calls * min_seconds / block.seconds) if block.drained else calls
         calls *= 2 if block.seconds <= 0 else min(16, max(2, round(1.5 * min_seconds / block.seconds)))

@@ -165,3 +165,10 @@ def test_nan_loss_stops_the_update(tmp_path, monkeypatch):
     with pytest.raises(NonFiniteTrainingError, match=r"move loss.*in iteration 1"):
         run(tmp_path)
     assert (tmp_path / "history.jsonl").read_text() == ""
+
+
+def test_unforced_attention_trains_with_the_kernel_that_torch_chooses(tmp_path):
+    """On a CPU torch chooses flash for itself; the history says what really ran, and the work is that of any path."""
+    train(TINY, path_named("unforced"), 1, tmp_path / "run", seed=0)
+    row = json.loads((tmp_path / "run/history.jsonl").read_text())
+    assert (row["path"], row["attention"], row["steps"]) == ("unforced", "flash", TINY.transitions)

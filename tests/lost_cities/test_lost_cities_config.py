@@ -55,7 +55,16 @@ def test_overrides_are_typed():
         ("evaluation.opponents=", "evaluation.opponents: found [], expected"),
         ("evaluation.opponents=random,random", "evaluation.opponents: found random, random, expected each once"),
         ("network.hidden=100000000", "not enough memory for this configuration"),
-        ("memory.strategy_capacity=100000000000000", "not enough memory for this configuration"),
+        ("memory.strategy_capacity=100000000000", "not enough memory for this configuration"),
+        ("memory.strategy_capacity=1000000000000000000000", "expected less than or equal to"),
+        ("run.threads=9999", "run.threads: found 9999, expected at most"),
+        ("traversal.num_workers=9999", "traversal.num_workers: found 9999, expected at most"),
+        ("evaluation.num_workers=9999", "evaluation.num_workers: found 9999, expected at most"),
+        ("network.layers=9999", "network.layers: found '9999', expected less than or equal to 100"),
+        ("traversal.width=9999999", "traversal.width: found '9999999', expected less than or equal to 1000000"),
+        ("traversal.traversals_per_player=9999999", "expected less than or equal to 1000000"),
+        ("evaluation.games=9999999", "expected less than or equal to 1000000"),
+        ("optimization.strategy_batch_size=9999999", "expected less than or equal to 1000000"),
         ("game.hand=30", "two hands of 30 and 60 cards in all, expected at least 61"),
         ("evaluation.asynchronous=true", "evaluation.num_workers 0, expected at least one worker"),
     ],
@@ -79,16 +88,83 @@ def test_wrong_overrides_are_refused(override, words, tmp_path, capsys):
         ("runs: {iterations: 5}", "runs is not a key of the configuration, expected one of game"),
         ("- run", "expected sections with keys"),
         ("run: [", "is not YAML"),
+        (b"run: {device: '\xff'}", "is not UTF-8: found byte 0xff"),
+        ("#" * 1_000_001, "found more than 1000000 bytes"),
     ],
 )
 def test_wrong_files_are_refused(text, words, tmp_path):
     """A file with an unknown key, a wrong type or no YAML at all is named together with the key."""
     path = tmp_path / "config.yaml"
-    path.write_text(text)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(LostCitiesError) as caught:
         load_config(path)
     assert words in str(caught.value)
     assert str(path) in str(caught.value)
+
+
+def test_endless_file_is_refused():
+    """A device that never ends is no configuration; reading stops."""
+    with pytest.raises(LostCitiesError, match="/dev/zero: found more than"):
+        load_config(Path("/dev/zero"))
+
+
+RESULTS = [
+    ["forward", "--calls", "2", "--batch-sizes", "1,2"],
+    ["engine", "--games", "1"],
+    ["parity", "--batches", "1", "--iterations", "1"],
+    ["strength", "--checkpoint", "nowhere.pt"],
+]
+
+
+@pytest.mark.parametrize("command", RESULTS, ids=lambda command: command[0])
+@pytest.mark.parametrize("out", ["/proc/x", "/proc/a/b.json", "{folder}/file/x.json", "{folder}"])
+def test_result_that_cannot_be_written_is_told_at_once(command, out, tmp_path, capsys):
+    """A file system that takes no file, a file as a folder, a folder as a file: one sentence before the work."""
+    (tmp_path / "file").touch()
+    assert main([*command, "--out", out.format(folder=tmp_path)]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("lost_cities: error: ")
+    assert "cannot be written" in told
+    assert "Errno" not in told
+    assert told.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_failed_command_makes_no_folder(tmp_path, capsys):
+    """The folder of a result is made with it: a command that fails leaves none."""
+    assert main(["strength", "--checkpoint", str(tmp_path / "none.pt"), "--out", str(tmp_path / "a/b/c.json")]) == 2
+    assert "is not there, expected a checkpoint" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("content", [None, b"x", b""], ids=["folder", "text", "empty"])
+def test_what_is_no_checkpoint_is_refused(content, tmp_path, capsys):
+    """A folder, a text and an empty file are told without the name of an exception."""
+    path = tmp_path / "checkpoint.pt"
+    if content is None:
+        path.mkdir()
+    else:
+        path.write_bytes(content)
+    assert main(["strength", "--checkpoint", str(path)]) == 2
+    told = capsys.readouterr().err
+    assert "expected" in told
+    assert "Error" not in told
+
+
+def test_training_into_a_file_is_refused(tmp_path, capsys):
+    """--out that is a file: told as such."""
+    (tmp_path / "file").touch()
+    assert main(["train", "--out", str(tmp_path / "file"), "--set", "run.iterations=1"]) == 2
+    assert "file is a file, expected a folder or none yet" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("sizes", ["4,1", "1,1", "1,", "0", "9999999"])
+def test_batch_sizes_rise(sizes, tmp_path, capsys):
+    """Sizes that fall, repeat, are missing or too large: told, and no file."""
+    with pytest.raises(SystemExit) as ended:
+        main(["forward", "--batch-sizes", sizes, "--out", str(tmp_path / "x.json")])
+    assert ended.value.code == 2
+    assert "--batch-sizes: found" in capsys.readouterr().err
 
 
 def test_shipped_configurations_are_valid():

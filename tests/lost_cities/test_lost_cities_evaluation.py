@@ -136,7 +136,7 @@ def test_forward_sweep(tmp_path, capsys):
     assert second["speed_up"] == pytest.approx(first["microseconds_per_state"] / second["microseconds_per_state"])
     assert (first["speed_up"], result["measured_calls"], result["network"]) == (1.0, 20, [365, 32, 32, 32, 22])
     assert main(["forward", "--out", str(tmp_path)]) == 2
-    assert "cannot be written, expected a file" in capsys.readouterr().err
+    assert "cannot be written: it is a folder, expected a file" in capsys.readouterr().err
 
 
 def test_engine_alone(tmp_path):

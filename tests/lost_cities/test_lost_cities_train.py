@@ -122,7 +122,8 @@ def test_metrics_have_the_documented_timers_and_close(straight):
         assert row["strategy_batch_tensor_seconds"] < row["strategy_train_seconds"]
         assert row["traversal/traversals"] == 40
         assert row["traversal/endings_deck"] + row["traversal/endings_cap"] == 40
-        assert row["traversal/mean_batch"] > 2
+        assert row["traversal/side_by_side"] == 16
+        assert 2 < row["traversal/mean_batch"] <= row["traversal/nodes"] / row["traversal/longest_chain"]
         evaluated = {key.split("/")[1] for key in row if key.startswith("eval/") and key.count("/") == 2}
         assert evaluated == ({"random", "noisy_safe"} if row["iteration"] % 2 == 0 else set())
 
@@ -131,7 +132,7 @@ def test_single_inference_has_batches_of_one(tmp_path):
     """traversal.inference=single asks the network for one state at a time and says so in the metrics."""
     train(tiny_config("run.iterations=1", "traversal.inference=single"), tmp_path / "out", seed=5)
     row = rows_of(tmp_path / "out")[0]
-    assert (row["traversal/mean_batch"], row["inference"]) == (1.0, "single")
+    assert (row["traversal/mean_batch"], row["inference"], row["traversal/side_by_side"]) == (1.0, "single", 1)
 
 
 def test_external_sampling_of_the_standard_game(tmp_path):
@@ -169,7 +170,7 @@ def test_compile_and_deterministic_reach_torch(tmp_path, monkeypatch):
 @pytest.mark.parametrize("key", ["run.device", "traversal.device", "evaluation.device"])
 def test_an_unknown_device_is_refused(key, tmp_path):
     """A device that is not there is refused before anything is written, whichever part was to use it."""
-    with pytest.raises(LostCitiesError, match=f"{key}: found 'cuda:99'"):
+    with pytest.raises(LostCitiesError, match=f"{key}: found 'cuda:99', expected cpu(,| or cuda:0 to)"):
         train(tiny_config(f"{key}=cuda:99"), tmp_path / "out", seed=5)
     assert not (tmp_path / "out").exists()
 

@@ -83,6 +83,32 @@ def test_batched_standard_games_equal_single_ones():
     assert single.counts.nodes > 12 * 50
 
 
+@pytest.mark.parametrize("sampling", [OUTCOME, OUTCOME_SPARSE, EXTERNAL, EXTERNAL_SPARSE])
+def test_chains_are_the_longest_ways_through_the_tree(sampling):
+    """Decisions that wait for each other: a whole traversal in outcome sampling, one branch in external sampling.
+
+    By hand: at a decision after k actions, those of the last decisions after fewer than k actions lie before it.
+    """
+    walker, answers = Traverser(TINY, sampling, 1), row_by_row(TINY)
+    way: list[int] = []
+    longest: dict[int, int] = defaultdict(int)
+
+    def forward(player: int, inputs: np.ndarray) -> np.ndarray:
+        taken, traversal = int(walker._lanes.rows[0, TINY.taken_at]), int(walker._lanes.traversal[0])
+        while way and (traversal not in longest or way[-1] >= taken):
+            way.pop()
+        way.append(taken)
+        longest[traversal] = max(longest[traversal], len(way))
+        return answers(player, inputs)
+
+    counts = walker.run(forward, 4, 2, 0, 60).counts
+    assert (counts.chains, counts.longest_chain) == (sum(longest.values()), max(longest.values()))
+    assert (counts.chains == counts.nodes) == (sampling.kind == "outcome")
+    chunks = [Traverser(TINY, sampling, 16).run(answers, 4, 2, start, start + 20) for start in (0, 20, 40)]
+    together = joined(chunks).counts
+    assert (together.chains, together.longest_chain) == (counts.chains, counts.longest_chain)
+
+
 def test_a_real_network_gives_the_same_traversals_but_for_rounding():
     """torch rounds a batch otherwise than a row: nearly all traversals are the same, with targets close."""
     answerers = [Answerer(TINY, 32, 2, torch.device("cpu")) for _ in range(2)]

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from machinecheck import faults
-from machinecheck.registry import CELLS, defaults, parse_settings
+from machinecheck.errors import MachineCheckError
+from machinecheck.registry import CELLS, defaults, measure, parse_settings
 from tachograph.machine.cells import study_cells
 from tachograph.machine.planning import plan_cells
 from tachograph.study.loading import load_checker, load_study
@@ -27,6 +28,36 @@ def test_operations_and_settings_are_those_of_the_cells():
         for kind, operations in CHECKER.operations.items()
     }
     assert listed == cells
+
+
+def settings_of_cells():
+    """Every setting of every operation, with its default and what the file says of it."""
+    for kind, operations in CELLS.items():
+        for operation in operations:
+            for name, default in defaults(kind, operation).items():
+                if name not in OF_THE_COMMAND:
+                    yield kind, operation, name, default, CHECKER.quantity(kind, operation, name)
+
+
+SETTINGS = {f"{kind} {operation} {name}": rest for kind, operation, name, *rest in settings_of_cells()}
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_the_file_refuses_what_the_cell_refuses(setting):
+    """Of each setting the default is allowed, and a word or number that the file refuses, the cell refuses too."""
+    (default, quantity), (kind, operation, name) = SETTINGS[setting], setting.split()
+    assert quantity.wrong(default) is None
+    kinds = {bool: "boolean", int: "integer", float: "number", str: "text"}
+    assert quantity.type == kinds[type(default)]
+    if quantity.type == "boolean":
+        assert quantity.wrong("yes") is not None
+        return
+    refused = {"text": ["no-such", "-4", ""], "integer": [-1, 0], "number": [-1.0, 0.0]}[quantity.type]
+    refused = [value for value in refused if quantity.wrong(value) is not None]
+    assert refused
+    for value in refused:
+        with pytest.raises(MachineCheckError):
+            measure(kind, operation, parse_settings(kind, operation, [f"--{name.replace('_', '-')}={value}"]))
 
 
 def test_faults_are_those_that_can_be_planted():

@@ -186,6 +186,14 @@ def test_attention_backends(backend):
         assert tensor["rmse"] <= 2 * tensor["baseline_rmse"]
 
 
+def test_kernel_is_found_behind_other_nodes():
+    """The fused kernel is named by its node in the graph, also under what pads and slices; "math" has none."""
+    query = torch.ones(1, 2, 16, 32, requires_grad=True)
+    flash = sdpa.attend("flash", query, query, query)
+    assert sdpa.kernel_of((flash[..., :3] * 2).transpose(1, 2)) == "scaled_dot_product_flash_attention_for_cpu"
+    assert sdpa.kernel_of(sdpa.attend("math", query, query, query)) == "math"
+
+
 def test_refused_attention_backend_is_no_pass():
     """D24: a backend that does not take the input is refused with its reason: no crash and no pass."""
     measured = layers.attention(backend="efficient")

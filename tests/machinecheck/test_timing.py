@@ -33,6 +33,18 @@ def test_blocks_are_long_enough():
     assert timing.time_at_least([lambda: None], calls, cpu, 0.02).seconds >= 0.02
 
 
+def test_a_slow_first_call_does_not_shorten_blocks():
+    """The first call, which loads and chooses kernels, is not taken for the length of the others."""
+    calls = []
+
+    def run():
+        time.sleep(0.001 if calls else 0.2)
+        calls.append(None)
+
+    found = timing.calls_per_block([run], open_device("cpu"), 0.05)
+    assert 10 <= found <= 55
+
+
 def test_matmul_throughput_cell():
     """The real cell gives a positive burst and sustained rate in eight parts, and has looked at its product."""
     measured = throughput.matmul(size="128", bursts=1, blocks=2, idle=0.0, lead=0.0, window=0.4)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -26,9 +27,15 @@ probe = ["{python}", "stub_checker.py", "probe", "--out={out}"]
 clear_environment = ["STUB_*"]
 code = { paths = ["stub_checker.py"] }
 operations.correctness.matmul = ["end", "library"]
+settings.library = { type = "text", choices = ["torch", "numpy", "scipy"] }
 
 [faults."wrong"]
 environment = { STUB_FAULT = "wrong" }
+about = "three elements are said to be wrong"
+caught = "FAIL"
+
+[faults."never planted"]
+environment = { STUB_FAULT = "never" }
 caught = "FAIL"
 """
 
@@ -122,6 +129,44 @@ def measured(project):
     return (project.path / "measured.log").read_text().split()
 
 
+def numbers(form, text):
+    """The numbers of the first place that ``form`` describes."""
+    found = re.search(form, text)
+    assert found is not None, form
+    return [int(number) for number in found.groups()]
+
+
+def assert_counts_add_up(record, page):
+    """Whatever the page counts adds up: cells over kinds and arms, rows of tables, planned runs, checks, faults."""
+    rows = record["rows"]["cells"]
+    clean = [row for row in rows if row["fault"] is None and row["kind"] != "probe"]
+    norm = [row for row in clean if row["arm"] == record["registration"]["norm"]]
+    done, planned = numbers(r"\*\*Verdict: \w+\. (\d+) of (\d+) cells were measured", page)
+    assert (done, planned) == (sum(row["outcome"] == "done" for row in clean), len(clean))
+    sentences = re.findall(r"^- (?:Right|Repeats|Fast|Lasts): (\d+) of (\d+) \w+ cells (.*)$", page, re.MULTILINE)
+    assert sum(int(of) for _, of, _ in sentences) == len(norm)
+    for passed, of, rest in sentences:
+        others = re.findall(r"; (\d+) (?:held back|with a warning|wrong|undecided|not measured)", rest)
+        assert int(passed) + sum(map(int, others)) == int(of)
+    if len(norm) < len(clean):
+        first, others = numbers(r"These are (\d+) cells .*, and (\d+) of “", page)
+        assert (first, first + others) == (len(norm), len(clean))
+    for name, place in (("correctness", "## Is it right"), ("repeatability", "## Does it repeat")):
+        if record["rows"][name]:
+            lines, cells = numbers(r"(\d+) rows of (\d+) cells", page.partition(place)[2])
+            assert (lines, cells) == (len(record["rows"][name]), len({row["cell"] for row in record["rows"][name]}))
+    cells, faults = numbers(r"One run each for the probe, (\d+) cells and (\d+) cells with a planted", page)
+    (runs,) = numbers(r"(\d+) runs planned", page)
+    assert (cells, 1 + cells + faults) == (len(clean), runs)
+    asked, right, repeat, neither = numbers(
+        r"(\d+) cells were asked: (\d+) are right, (\d+) repeat, (\d+) show neither", page
+    )
+    assert asked == right + repeat + neither == sum(row["kind"] in ("correctness", "repeatability") for row in clean)
+    caught, of = numbers(r"Self-test: (\d+) of (\d+) planted", page)
+    assert of == faults == sum(row["planted"] for row in record["selftest"]["rows"])
+    assert caught == sum(row["caught"] for row in record["selftest"]["rows"])
+
+
 def test_every_ending_is_a_result_and_the_record_holds(project):
     """D28: SIGSEGV, a hang and a kernel that cannot be built each cost one cell; the verdict is INCOMPLETE, exit 3."""
     folder = lay_out(project, ENDINGS)
@@ -140,7 +185,10 @@ def test_every_ending_is_a_result_and_the_record_holds(project):
     assert record["selftest"]["verdict"] == "PASS"
     assert record["status"] == "complete"
     page = (folder / "record/record.md").read_text()
-    assert "**Verdict: INCOMPLETE. 2 of 5 cells were measured.**" in page
+    assert "**Verdict: INCOMPLETE. 1 of 4 cells were measured.**" in page
+    assert "never planted" in next(line for line in page.splitlines() if line.startswith("- Self-test: 1 of 1"))
+    assert "three elements are said to be wrong" in page
+    assert_counts_add_up(record, page)
     verified = project.tachograph("verify", "results/box")
     assert verified.returncode == 0, verified.stdout
     assert project.snakemake("-c1", "results/box/verdict.txt").returncode != 0
@@ -180,6 +228,7 @@ def test_a_workaround_is_an_arm(project):
     page = (folder / "record/record.md").read_text()
     assert "Environment “preloaded”: PASS; it changes ends (1 alike)." in page
     assert "| `ends` | INCOMPLETE (SIGSEGV)" in " ".join(page.split())
+    assert_counts_add_up(record, page)
 
 
 @pytest.mark.slow
@@ -253,6 +302,11 @@ def test_time_for_all_gives_partial_results(project):
         ('operation = "matmul"', 'operation = "mm"', "cells[0]: operation: found 'mm', expected one of: matmul"),
         ('faults = ["wrong"]', 'faults = ["worng"]', "cells[1]: faults: found 'worng', expected one of: wrong"),
         ('name = "plant"', 'name = "good"\nsettings = { sise = 1 }', "settings.sise: unknown setting"),
+        (
+            'name = "plant"',
+            'name = "plant"\nsettings = { library = "blis" }',
+            "settings.library: found 'blis', expected",
+        ),
         ("cell_seconds = 20", "cell_seconds = -1", "cell_seconds: found -1"),
         ('checker = "stub"', 'checker = "other"', "config/checkers/other.toml: the file is not there"),
         ('faults = ["wrong"]', "", "found two cells called"),

@@ -24,6 +24,7 @@ from lost_cities.kernels.lanes import (
     STRATEGY,
     TOO_LONG,
     UNEXPLORED,
+    count_chain,
     count_ending,
     final_value,
     start_lane,
@@ -40,6 +41,9 @@ class Frames(NamedTuple):
     rows: NDArray[np.int16]  # (W, D, rules.row): the game before the action
     policy: NDArray[np.float64]  # (W, D, rules.actions)
     values: NDArray[np.float64]  # (W, D, rules.actions): of the actions tried, 0 else
+    course: NDArray[np.int64]  # (W, D): decisions on the way to the frame, its own included
+    at: NDArray[np.int64]  # (W,): decisions on the way to the present state
+    longest: NDArray[np.int64]  # (W,): most decisions on the way to any state of the traversal
 
 
 def make_frames(rules: Rules, width: int, depth: int) -> Frames:
@@ -47,6 +51,9 @@ def make_frames(rules: Rules, width: int, depth: int) -> Frames:
         np.empty((width, depth, rules.row), np.int16),
         np.empty((width, depth, rules.actions)),
         np.empty((width, depth, rules.actions)),
+        np.zeros((width, depth), np.int64),
+        np.zeros(width, np.int64),
+        np.zeros(width, np.int64),
     )
 
 
@@ -66,7 +73,11 @@ def resume_external(rules, lanes, frames, records, filled, advantages, settings,
         row, record = lanes.rows[lane], lanes.record[lane]
         regret_matching(advantages[record - filled], records.legal[record], policy)
         lanes.counts[NODES] += 1
+        if lanes.visited[lane] == 0:
+            frames.at[lane] = frames.longest[lane] = 0
         lanes.visited[lane] += 1
+        frames.at[lane] += 1
+        frames.longest[lane] = max(frames.longest[lane], frames.at[lane])
         if lanes.visited[lane] > most:
             lanes.counts[TOO_LONG] += 1
         if records.kind[record] == STRATEGY:
@@ -80,6 +91,7 @@ def resume_external(rules, lanes, frames, records, filled, advantages, settings,
             frames.rows[lane, depth] = row
             frames.policy[lane, depth] = policy
             frames.values[lane, depth] = 0.0
+            frames.course[lane, depth] = frames.at[lane]
             action = np.argmax(records.legal[record])
             lanes.path_record[lane, depth] = record
             lanes.path_action[lane, depth] = action
@@ -88,6 +100,7 @@ def resume_external(rules, lanes, frames, records, filled, advantages, settings,
         if to_decision(rules, row, legal, lanes.counts) == 0 and not _backtrack(
             rules, lanes, lane, frames, records, legal, unit
         ):
+            count_chain(lanes.counts, frames.longest[lane])
             lanes.counts[FINISHED] += 1
             start_lane(rules, lanes, lane, legal, seed, iteration, last)
 
@@ -109,6 +122,7 @@ def _backtrack(rules, lanes, lane, frames, records, legal, unit):
         if action < rules.actions:
             lanes.path_action[lane, depth] = action
             row[:] = frames.rows[lane, depth]
+            frames.at[lane] = frames.course[lane, depth]
             step(rules, row, action)
             if to_decision(rules, row, legal, lanes.counts) > 0:
                 return True

@@ -19,7 +19,7 @@ from lost_cities.rules import RUNNING, Rules
 
 IDLE = -1
 # positions in Lanes.counts
-NEXT, FINISHED, NODES, FORCED, DECK_ENDINGS, CAP_ENDINGS, TOO_LONG, COUNTS = range(8)
+NEXT, FINISHED, NODES, FORCED, DECK_ENDINGS, CAP_ENDINGS, TOO_LONG, CHAINS, LONGEST_CHAIN, COUNTS = range(10)
 ADVANTAGE, STRATEGY, UNEXPLORED = range(3)  # kinds of records; nothing is learned from the last
 
 
@@ -34,7 +34,7 @@ class Lanes(NamedTuple):
     depth: NDArray[np.int64]  # (W,): decisions of the traverser on the way to the present state
     path_record: NDArray[np.int64]  # (W, D): record of each of them
     path_action: NDArray[np.int64]  # (W, D): action taken there
-    counts: NDArray[np.int64]  # (COUNTS,): the next traversal, and sums over all of them
+    counts: NDArray[np.int64]  # (COUNTS,): the next traversal, sums over all of them, their longest chain
 
 
 class Records(NamedTuple):
@@ -140,6 +140,13 @@ def gather(rules, lanes, records, filled):
 def count_ending(rules, row, counts):
     if row[rules.ended_at] > RUNNING:
         counts[DECK_ENDINGS + row[rules.ended_at] - 1] += 1
+
+
+@njit(cache=True)
+def count_chain(counts, decisions):
+    """Of a traversal that is over: decisions of which each had to wait for the answer to the one before it."""
+    counts[CHAINS] += decisions
+    counts[LONGEST_CHAIN] = max(counts[LONGEST_CHAIN], decisions)
 
 
 @njit(cache=True)

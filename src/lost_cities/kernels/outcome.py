@@ -23,6 +23,7 @@ from lost_cities.kernels.lanes import (
     STRATEGY,
     TOO_LONG,
     UNEXPLORED,
+    count_chain,
     count_ending,
     final_value,
     start_lane,
@@ -79,6 +80,7 @@ def resume_outcome(rules, lanes, memo, records, filled, advantages, settings, se
                 value = _write_advantages(
                     records, lanes.path_record[lane, depth], lanes.path_action[lane, depth], memo[lane, depth], value
                 )
+            count_chain(lanes.counts, lanes.visited[lane])
             lanes.counts[FINISHED] += 1
             start_lane(rules, lanes, lane, legal, seed, iteration, last)
 

@@ -142,6 +142,8 @@ def steps(
     seed: int = 0,
 ) -> dict[str, Any]:
     """A few Adam steps on a fixed batch: the losses, and which parameters are not finite or did not change."""
+    if steps < 2:
+        raise MachineCheckError(f"steps: found {steps}, expected at least 2")
     where = open_device(device)
     prepare(precision(dtype))
     model = nets.build(channels, seed).to(where.torch_device)

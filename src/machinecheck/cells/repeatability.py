@@ -145,6 +145,7 @@ def _measured(
 
     ``lost`` says of another process how it ended without rows.
     """
+    thread_counts(given["threads"], 1)  # a wrong word is told before anything is computed
     with _other_processes(operation, given, processes) as others:
         proof, truth = prove() if prove is not None else (None, None)
         if proof is not None and not proof.usable:

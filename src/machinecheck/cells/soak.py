@@ -28,6 +28,8 @@ def training(
     """``steps`` Adam steps of the board network on one batch: losses, seconds at which steps ended, sensors."""
     if steps < 2:
         raise MachineCheckError(f"steps: found {steps}, expected at least 2")
+    if rate <= 0:
+        raise MachineCheckError(f"rate: found {rate:g}, expected more than 0")
     where = open_device(device)
     prepare(precision(dtype))
     planter = Planter(planted())

@@ -81,6 +81,8 @@ def matmul(
 
     ``min_block``, ``idle``, ``lead`` and ``window`` are seconds.
     """
+    if window <= 0:
+        raise MachineCheckError(f"window: found {window:g} s, expected more than 0")
     kind, where = precision(dtype), open_device(device)
     prepare(kind)
     shape = parse_shape(size, "A@B")
@@ -149,8 +151,8 @@ def training(
     fp16 and bf16 mean mixed precision. The stages (forward, backward, optimiser) are timed apart, with a
     synchronisation at each end, and so add up to more than a step without them.
     """
-    if blocks < 1 or stage_steps < 1:
-        raise MachineCheckError(f"blocks, stage_steps: found {blocks}, {stage_steps}, expected at least 1")
+    if seconds <= 0:
+        raise MachineCheckError(f"seconds: found {seconds:g}, expected more than 0")
     where = open_device(device)
     prepare(precision(dtype))
     fault = planted()

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -121,10 +122,12 @@ def probe(
 ) -> dict[str, Any]:
     """Write the probe to ``out`` and torch's own report to ``collect_env.txt`` beside it; return it."""
     now = datetime.now(UTC)
-    facts = gather(sys_root, proc, dev)
+    with ThreadPoolExecutor(1) as beside:  # each of the two loads torch, which is most of their time
+        collecting = beside.submit(_torch_program, "--collect-env")
+        facts = gather(sys_root, proc, dev)
+        report = collecting.result()
     machine = identity(facts, now)
     plain, unknown = separate(facts)
-    report = _torch_program("--collect-env")
     if isinstance(report, Unknown):
         unknown["collect_env"] = report.reason
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -12,9 +11,10 @@ import numpy as np
 from tachograph.analysis.rates import ITERATION
 from tachograph.analysis.sealed import SealedStudy
 from tachograph.evidence.breakdown import breakdown
-from tachograph.evidence.history import Floats, History
+from tachograph.evidence.excess import RunPair, excess_of
+from tachograph.evidence.history import History
 from tachograph.evidence.judging import judged
-from tachograph.evidence.phases import evaluation_cost, projected_hours
+from tachograph.evidence.phases import PhaseError, evaluation_cost, projected_hours
 from tachograph.evidence.throughput import retained
 from tachograph.models.study import Projection
 from tachograph.models.trainer import Evaluation
@@ -44,64 +44,65 @@ def evaluation(sealed: SealedStudy) -> dict[str, Any]:
 def evaluation_of(
     histories: Sequence[History], declared: Evaluation, warmup: int, projection: Projection | None
 ) -> Row:
-    """Evaluation iterations of one arm's runs against its plain ones, both after ``warmup``.
+    """Evaluation iterations of one arm's runs, each against the plain ones of its own run, both after ``warmup``.
 
-    ``excess``: mean evaluation iteration minus mean plain one, seconds, ``excess_error`` its standard error; ``timer``
-    the trainer's own timer, which may tell less. ``amortised``: seconds per iteration at the observed interval and at
-    the registered ones, in proportion to the number of games. Raises ValueError if no run of the arm holds an
-    evaluation, or holds nothing else.
+    ``excess``: mean of evaluation iterations minus the plain mean of their run, seconds, with its 95 % interval;
+    ``checkpoints`` of the evaluation iterations wrote one, which is in the excess. ``told``: the interval lies above 0.
+    ``timer``: the trainer's own timer, which may tell less, with the least and the most of it. ``amortised``: seconds
+    per iteration at the observed interval (``every``, by ``every_from``) and at the registered ones, in proportion to
+    the number of games; by the excess null unless it is told. Raises PhaseError if no run of the arm holds an
+    evaluation, or none holds both.
     """
-    plain, held, timers = [], [], []
-    for history in histories:
-        durations = history.durations[ITERATION]
-        plain.append(durations[retained(history, ITERATION, warmup).rows])
-        rows = _evaluation_rows(history, warmup)
-        held.append(durations[rows])
-        timers.append(history.columns[declared.seconds][rows])
-    without, during = np.concatenate(plain), np.concatenate(held)
-    if not len(during):
-        raise ValueError("no iteration after the warm-up holds an evaluation")
-    if not len(without):
-        raise ValueError("every iteration holds an evaluation")
-    excess = float(during.mean() - without.mean())
-    timer = float(np.concatenate(timers).mean())
-    every = _interval(histories)
+    if not histories:
+        raise PhaseError("no run of the arm counts")
+    if not any(len(_evaluation_rows(history, warmup)) for history in histories):
+        raise PhaseError("no iteration after the warm-up holds an evaluation and a duration that counts")
+    compared = [one for one in histories if len(retained(one, ITERATION, warmup).rows)]
+    held_at = [_evaluation_rows(history, warmup) for history in compared]
+    if not any(len(rows) for rows in held_at):
+        raise PhaseError("no iteration without an evaluation has work and a duration that counts")
+    pairs = [
+        RunPair(one.durations[ITERATION][rows], one.durations[ITERATION][retained(one, ITERATION, warmup).rows])
+        for one, rows in zip(compared, held_at, strict=True)
+    ]
+    own = np.concatenate([one.columns[declared.seconds][rows] for one, rows in zip(compared, held_at, strict=True)])
+    found = excess_of(pairs)
+    timer = float(own.mean())
+    told = found.half_width is not None and found.excess > found.half_width
+    every, every_from = _interval(histories)
+    shown = found.excess if told else None
     return {
-        "evaluations": len(during),
-        "iterations": [
-            int(one) for history in histories for one in history.iteration[_evaluation_rows(history, warmup)]
-        ],
-        "plain_iterations": len(without),
-        "seconds": float(during.mean()),
-        "plain_seconds": float(without.mean()),
-        "excess": excess,
-        "excess_error": _standard_error(during, without),
+        "runs": sum(len(pair.held) > 0 for pair in pairs),
+        "evaluations": len(own),
+        "iterations": [int(i) for one, rows in zip(compared, held_at, strict=True) for i in one.iteration[rows]],
+        "checkpoints": sum(int(one.is_checkpoint[rows].sum()) for one, rows in zip(compared, held_at, strict=True)),
+        "plain_iterations": sum(len(pair.plain) for pair in pairs if len(pair.held)),
+        "seconds": found.held,
+        "plain_seconds": found.plain,
+        "excess": found.excess,
+        "excess_low": None if found.half_width is None else found.excess - found.half_width,
+        "excess_high": None if found.half_width is None else found.excess + found.half_width,
+        "told": told,
         "timer": timer,
+        "timer_low": float(own.min()),
+        "timer_high": float(own.max()),
         "every": every,
-        "amortised": evaluation_cost(excess, every),
+        "every_from": every_from,
+        "amortised": _spread_over(shown, every),
         "amortised_timer": evaluation_cost(timer, every),
-        "projected": _projected(excess, timer, projection),
+        "projected": _projected(shown, timer, projection),
         "breakdown": _breakdown(histories, declared, warmup, timer),
     }
 
 
-def _standard_error(during: Floats, without: Floats) -> float | None:
-    """Of the difference of the means; a single evaluation is taken to vary like the plain iterations. None from one
-    plain iteration."""
-    if len(without) < 2:
-        return None
-    plain = float(without.var(ddof=1))
-    held = float(during.var(ddof=1)) if len(during) > 1 else plain
-    return math.sqrt(held / len(during) + plain / len(without))
-
-
-def _interval(histories: Sequence[History]) -> int:
-    """Iterations from one evaluation to the next: the median, or rows per evaluation where no run holds two."""
+def _interval(histories: Sequence[History]) -> tuple[int, str]:
+    """Iterations from one evaluation to the next: the median of the ``"steps"`` between them, or by ``"count"``, rows
+    per evaluation, where no run holds two."""
     steps = np.concatenate([np.diff(np.unique(one.iteration[one.is_evaluation])) for one in histories])
     if len(steps):
-        return int(np.median(steps))
+        return int(np.median(steps)), "steps"
     rows, held = sum(len(one) for one in histories), sum(int(one.is_evaluation.sum()) for one in histories)
-    return max(1, round(rows / held))
+    return max(1, round(rows / held)), "count"
 
 
 def _evaluation_rows(history: History, warmup: int) -> Any:
@@ -109,21 +110,22 @@ def _evaluation_rows(history: History, warmup: int) -> Any:
     return np.flatnonzero(usable & (np.arange(len(history)) >= warmup))
 
 
-def _projected(excess: float, timer: float, projection: Projection | None) -> list[Row]:
+def _spread_over(seconds: float | None, every: int, games: float = 1.0) -> float | None:
+    return None if seconds is None else evaluation_cost(seconds, every, games)
+
+
+def _projected(excess: float | None, timer: float, projection: Projection | None) -> list[Row]:
     """Seconds per iteration at other intervals and numbers of games; more games are taken to cost in proportion."""
     if projection is None:
         return []
     games: list[int | None] = list(projection.evaluation_games) or [None]
-    return [
-        {
-            "games": number,
-            "every": every,
-            "amortised": evaluation_cost(excess, every, 1.0 if number is None else number / (games[0] or 1)),
-            "amortised_timer": evaluation_cost(timer, every, 1.0 if number is None else number / (games[0] or 1)),
-        }
-        for number in games
-        for every in projection.evaluation_every
-    ]
+    rows = []
+    for number in games:
+        more = 1.0 if number is None else number / (games[0] or 1)
+        for every in projection.evaluation_every:
+            by_excess, by_timer = _spread_over(excess, every, more), evaluation_cost(timer, every, more)
+            rows.append({"games": number, "every": every, "amortised": by_excess, "amortised_timer": by_timer})
+    return rows
 
 
 def _breakdown(histories: Sequence[History], declared: Evaluation, warmup: int, timer: float) -> Row | None:
@@ -149,22 +151,42 @@ def _breakdown(histories: Sequence[History], declared: Evaluation, warmup: int, 
 
 
 def projection(sealed: SealedStudy, phases: dict[str, Any], evaluations: dict[str, Any]) -> dict[str, Any]:
-    """Hours that the registered number of iterations would take in each arm, without and with its evaluations."""
+    """Hours that the registered number of iterations would take in each arm, without and with evaluations.
+
+    One row per arm and ``every``: iterations from one evaluation to the next as registered, or else as observed; null:
+    none. ``seconds``: mean iteration of all runs, its share of the evaluation included; ``_low`` and ``_high``: were
+    every iteration like the mean one of the fastest and of the slowest run. ``evaluation_by``: whether evaluations
+    count by their excess or by the trainer's own timer, which stands in for all arms where that of one cannot be told.
+    """
     registered = sealed.study.projection
     if registered is None:
         return {"registered": False, "arms": []}
+    with_some = [one for one in evaluations["arms"].values() if "excess" in one]
+    by = "excess" if all(one["told"] for one in with_some) else "timer"
     rows = []
     for arm, table in phases["arms"].items():
-        own = evaluations["arms"].get(arm, {})
-        with_evaluations = table["seconds"] + own["amortised"] if "amortised" in own else None
-        rows.append(
-            {
-                "arm": arm,
-                "seconds": table["seconds"],
-                "hours": projected_hours(table["seconds"], registered.iterations),
-                "hours_with_evaluations": None
-                if with_evaluations is None
-                else projected_hours(with_evaluations, registered.iterations),
-            }
-        )
+        found = evaluations["arms"].get(arm, {})
+        held = "excess" in found
+        known: list[int | None] = [None]
+        if held:
+            known += registered.evaluation_every or [found["every"]]
+        means = _run_means(sealed, arm)
+        for every in known:
+            more = 0.0 if every is None else evaluation_cost(found[by], every)
+            row: Row = {"arm": arm, "runs": len(means), "every": every, "evaluation_by": by if every else None}
+            for key, plain in (("", table["seconds"]), ("_low", min(means)), ("_high", max(means))):
+                row[f"seconds{key}"] = plain + more
+                row[f"hours{key}"] = projected_hours(plain + more, registered.iterations)
+            rows.append({**row, "checkpoints": table["checkpoints"]})
     return {"registered": True, "iterations": registered.iterations, "arms": rows}
+
+
+def _run_means(sealed: SealedStudy, arm: str) -> list[float]:
+    """Mean seconds of a plain iteration, those with a checkpoint included, run by run."""
+    found = []
+    for run in sealed.of_arm(arm):
+        if run.history is not None:
+            rows = retained(run.history, ITERATION, sealed.study.design.warmup, checkpoints=True).rows
+            if len(rows):
+                found.append(float(run.history.durations[ITERATION][rows].mean()))
+    return found

@@ -25,6 +25,7 @@ def table_names(study: AnyStudy, trainer: Program) -> list[str]:
         "stages": study.profile is not None,
         "component": study.component,
         "sweep": study.sweep is not None,
+        "supply": study.sweep is not None and trainer.history.supply is not None,
         "phases": bool(trainer.history.phases),
         "evaluation": trainer.history.evaluation is not None,
         "subjects": trainer.history.evaluation is not None and bool(trainer.history.evaluation.subjects),

@@ -13,8 +13,9 @@ from tachograph.analysis.sealed import SealedStudy
 from tachograph.evidence import amdahl
 from tachograph.evidence.history import History
 from tachograph.evidence.judging import judged
-from tachograph.evidence.phases import Phase, PhaseTable, phase_table
+from tachograph.evidence.phases import Phase, PhaseError, PhaseTable, phase_table
 from tachograph.evidence.throughput import retained
+from tachograph.models.trainer import HistoryFile
 from tachograph.models.trainer import Phase as DeclaredPhase
 
 
@@ -23,23 +24,32 @@ def phases(sealed: SealedStudy, factors: list[dict[str, Any]]) -> dict[str, Any]
 
     The means are over the retained iterations of all counted runs of an arm. ``factors`` is the section of that name.
     """
-    if not sealed.trainer.history.phases:
+    if not plain_phases(sealed.trainer.history):
         return {"arms": {}, "checks": [], "reason": "the trainer file declares no phase"}
-    arms: dict[str, PhaseTable] = {}
+    arms: dict[str, tuple[PhaseTable, int]] = {}
     for arm in sealed.study.arms:
-        found = judged(f"the phases of {arm}", lambda arm=arm: _table(sealed, arm))  # type: ignore[misc]
+        found = judged(f"the phases of {arm}", lambda arm=arm: _of_arm(sealed, arm))  # type: ignore[misc]
         if found.result is None:
             return {"arms": {}, "checks": [], "reason": found.reason}
         arms[arm] = found.result
+    tables = {arm: table for arm, (table, _) in arms.items()}
     return {
-        "arms": {arm: arm_row(table) for arm, table in arms.items()},
-        "checks": [one for arm in sealed.other_arms if (one := _check(sealed, arms, factors, arm))],
+        "arms": {arm: arm_row(*one) for arm, one in arms.items()},
+        "checks": [one for arm in sealed.other_arms if (one := _check(sealed, tables, factors, arm))],
     }
 
 
-def _table(sealed: SealedStudy, arm: str) -> PhaseTable:
+def _of_arm(sealed: SealedStudy, arm: str) -> tuple[PhaseTable, int]:
     histories = [run.history for run in sealed.of_arm(arm) if run.history is not None]
-    return table_of(histories, sealed.trainer.history.phases, sealed.study.design.warmup)
+    warmup = sealed.study.design.warmup
+    return table_of(histories, plain_phases(sealed.trainer.history), warmup), checkpoints_among(histories, warmup)
+
+
+def plain_phases(history: HistoryFile) -> list[DeclaredPhase]:
+    """The declared phases without that of evaluations: the iterations of the table hold none, so that its 0 s would
+    say nothing."""
+    evaluation = None if history.evaluation is None else history.evaluation.seconds
+    return [phase for phase in history.phases if phase.column != evaluation]
 
 
 def table_of(histories: Sequence[History], declared: Sequence[DeclaredPhase], warmup: int) -> PhaseTable:
@@ -47,10 +57,10 @@ def table_of(histories: Sequence[History], declared: Sequence[DeclaredPhase], wa
 
     Iterations that wrote a checkpoint take part, unlike in rates: it is one of the phases.
 
-    Raises ValueError if there is no history, ThroughputError if one is shorter than its warm-up.
+    Raises PhaseError if there is no history, ThroughputError if one is shorter than its warm-up.
     """
     if not histories:
-        raise ValueError("no run of the arm counts")
+        raise PhaseError("no run of the arm counts")
     totals: list[Any] = []
     timers: dict[str, list[Any]] = {phase.name: [] for phase in declared}
     for history in histories:
@@ -64,11 +74,19 @@ def table_of(histories: Sequence[History], declared: Sequence[DeclaredPhase], wa
     return phase_table(total, joined, described)
 
 
-def arm_row(table: PhaseTable) -> dict[str, Any]:
-    """A phase table as plain JSON values."""
+def checkpoints_among(histories: Sequence[History], warmup: int) -> int:
+    """How many of the iterations of :func:`table_of` wrote a checkpoint."""
+    return sum(
+        int(one.is_checkpoint[retained(one, ITERATION, warmup, checkpoints=True).rows].sum()) for one in histories
+    )
+
+
+def arm_row(table: PhaseTable, checkpoints: int) -> dict[str, Any]:
+    """A phase table as plain JSON values; ``checkpoints`` of its iterations wrote one."""
     return {
         "seconds": table.total,
         "iterations": table.iterations,
+        "checkpoints": checkpoints,
         "covered": table.overlap.share,
         "rows": [
             {
@@ -89,22 +107,54 @@ def arm_row(table: PhaseTable) -> dict[str, Any]:
 def _check(
     sealed: SealedStudy, arms: dict[str, PhaseTable], factors: list[dict[str, Any]], arm: str
 ) -> dict[str, Any] | None:
-    """The factor of the iteration that the phases predict, against the measured one."""
-    measured = next(
-        (
-            one["factor"]
-            for one in factors
-            if one["numerator"] == arm and one["quantity"] == ITERATION and one["kind"] == RETAINED
-        ),
-        None,
-    )
-    reference = {row.name: row for row in arms[sealed.study.design.reference].rows if row.adds_up}
-    own = {row.name: row.seconds for row in arms[arm].rows if row.adds_up}
-    ratios = {name: row.seconds / own[name] for name, row in reference.items() if own.get(name) and row.seconds}
-    if measured is None or not ratios:
+    """What the registered stage alone would make of the iteration (Amdahl's law), against what was measured.
+
+    The stage's share of the reference's iteration and its measured factor predict that of the iteration, everything
+    else taken as unchanged. Put together from the ratios of all phases, the prediction could not fail: it would be
+    the measured factor by arithmetic. ``most``: the phase beside the stage whose seconds changed most.
+    """
+    stage = sealed.trainer.history.stage
+    found = {
+        one["quantity"]: one
+        for one in factors
+        if one["numerator"] == arm and one["quantity"] in ("stage", ITERATION) and one["kind"] == RETAINED
+    }
+    if len(found) < 2 or any(one["factor"] is None for one in found.values()):
         return None
-    found = amdahl.check({name: row.share for name, row in reference.items()}, ratios, measured)
-    return {"arm": arm, **vars(found)}
+    share = _share_of_stage(sealed, sealed.study.design.reference)
+    whole, gained = found[ITERATION], found["stage"]["factor"]
+    one = amdahl.check({stage.name: share}, {stage.name: gained}, whole["factor"])
+    return {
+        "arm": arm,
+        **vars(one),
+        "stage": stage.name,
+        "share": share,
+        "stage_factor": gained,
+        "measured_low": whole["low"],
+        "measured_high": whole["high"],
+        "most": _changed_most(arms[sealed.study.design.reference], arms[arm], stage.name),
+    }
+
+
+def _share_of_stage(sealed: SealedStudy, arm: str) -> float:
+    """Ratio of sums over the iterations that give the rates, so without checkpoints and evaluations."""
+    stage, whole = 0.0, 0.0
+    for run in sealed.of_arm(arm):
+        if run.history is not None:
+            rows = retained(run.history, ITERATION, sealed.study.design.warmup).rows
+            stage += float(run.history.durations[sealed.trainer.history.stage.name][rows].sum())
+            whole += float(run.history.durations[ITERATION][rows].sum())
+    return min(1.0, stage / whole)
+
+
+def _changed_most(reference: PhaseTable, other: PhaseTable, stage: str) -> dict[str, Any] | None:
+    """Of the phases that add up, without the stage, the one whose mean seconds differ most between two arms."""
+    own = {row.name: row.seconds for row in other.rows if row.adds_up}
+    rest = [row for row in reference.rows if row.adds_up and row.name in own and row.name != stage]
+    if not rest:
+        return None
+    most = max(rest, key=lambda row: abs(own[row.name] - row.seconds))
+    return {"phase": most.name, "reference_seconds": most.seconds, "seconds": own[most.name]}
 
 
 def ceilings(stages: dict[str, Any], phases: dict[str, Any]) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tachograph.analysis.sealed import SealedRun, SealedStudy
-from tachograph.evidence.sweep import Sweep, reach, sweep
+from tachograph.evidence.sweep import Sweep, reach, supply, sweep
 from tachograph.study.planning import SWEEP
 
 Row = dict[str, Any]
@@ -40,32 +40,23 @@ def _without(reason: str, *, registered: bool = True) -> dict[str, Any]:
 
 
 def _supply(sealed: SealedStudy, arm: str, found: Sweep) -> Row | None:
-    """States per group over the counted runs of an arm (ratio of sums), what they reach, and the batch really made."""
+    """What states could share a call over the counted runs of an arm, and what each supply reaches of the sweep."""
     declared = sealed.trainer.history.supply
     runs = [run for run in sealed.of_arm(arm) if run.history is not None]
     if declared is None or not runs:
         return None
-    states, groups = _total(runs, declared.states), _total(runs, declared.groups)
-    if not (states and groups):
-        return None
-    made = None
-    if declared.mean_batch is not None:
-        batches = np.concatenate([_column(run, declared.mean_batch) for run in runs])
-        made = float(np.nanmean(batches)) if np.isfinite(batches).any() else None
-    return {
-        "arm": arm,
-        "group": declared.group,
-        "states_per_group": states / groups,
-        "reach": asdict(reach(found, states / groups)),
-        "mean_batch": made,
-        "made": None if made is None else asdict(reach(found, made)),
+    columns = {
+        name: np.concatenate([_column(run, column) for run in runs])
+        for name in ("states", "groups", "chains", "longest_chain", "side_by_side", "mean_batch")
+        if (column := getattr(declared, name)) is not None
     }
+    levels = supply(**columns)
+    if not levels:
+        return None
+    reached = {name: asdict(reach(found, states)) for name, states in levels.items()}
+    return {"arm": arm, "group": declared.group, "networks": declared.networks, "levels": reached}
 
 
 def _column(run: SealedRun, name: str) -> Any:
     assert run.history is not None
     return run.history.columns[name]
-
-
-def _total(runs: list[SealedRun], name: str) -> float:
-    return float(sum(np.nansum(_column(run, name)) for run in runs))

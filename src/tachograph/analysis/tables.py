@@ -146,8 +146,19 @@ def _sweep(analysis: Analysis) -> Rows:
     return columns, [[row[column] for column in columns] for row in analysis["sweep"]["rows"]]
 
 
+def _supply(analysis: Analysis) -> Rows:
+    columns = ["arm", "supply", "states", "batch_size", "speed_up", "of_best", "next_batch_size", "next_speed_up"]
+    rows = [
+        [one["arm"], kind, *(level[column] for column in columns[2:])]
+        for one in analysis["sweep"]["supply"]
+        for kind, level in one["levels"].items()
+    ]
+    return columns, rows
+
+
 def _evaluation(analysis: Analysis) -> Rows:
-    columns = ["arm", "games", "every", "amortised", "amortised_timer", "observed", "excess", "timer", "evaluations"]
+    columns = ["arm", "games", "every", "amortised", "amortised_timer", "observed", "excess", "excess_low",
+               "excess_high", "told", "timer", "evaluations"]  # fmt: skip
     rows = []
     for arm, one in analysis["evaluation"]["arms"].items():
         if "excess" in one:
@@ -171,7 +182,8 @@ def _subjects(analysis: Analysis) -> Rows:
 
 
 def _projection(analysis: Analysis) -> Rows:
-    columns = ["arm", "seconds", "hours", "hours_with_evaluations"]
+    ranged = [f"{name}{end}" for name in ("seconds", "hours") for end in ("", "_low", "_high")]
+    columns = ["arm", "every", "runs", *ranged, "evaluation_by"]
     return columns, [[row[column] for column in columns] for row in analysis["projection"]["arms"]]
 
 
@@ -314,6 +326,7 @@ TABLES: dict[str, Callable[[Analysis], Rows]] = {
     "component": _component,
     "phases": _phases,
     "sweep": _sweep,
+    "supply": _supply,
     "evaluation": _evaluation,
     "subjects": _subjects,
     "projection": _projection,

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from tachograph.errors import TachographError
+
 T = TypeVar("T")
 
 
@@ -24,5 +26,7 @@ def judged(what: str, compute: Callable[[], T]) -> Judged[T]:
     """
     try:
         return Judged(compute(), None)
+    except TachographError as error:  # a sentence that says all: an input of which nothing can be judged
+        return Judged(None, f"{what} could not be judged: {error}")
     except Exception as error:  # a fault in a judgement must never look like its success
         return Judged(None, f"{what} could not be judged ({type(error).__name__}: {error})")

@@ -8,9 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tachograph.errors import TachographError
 from tachograph.evidence.overlap import CLOSURE, Overlap, find_overlap
 
 Floats = NDArray[np.float64]
+
+
+class PhaseError(TachographError):
+    """No phases or no evaluations to tell; the sentence says why."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +65,10 @@ def phase_table(total: Floats, timers: Mapping[str, Floats], phases: Sequence[Ph
     """Summarise the timers, shapes (n,), over n iterations of which none holds an evaluation.
 
     Parallel timers must be declared; nested ones are found when nobody declared them.
-    Raises ValueError without iterations or if they took no time.
+    Raises :class:`PhaseError` without iterations or if they took no time.
     """
     if not len(total) or not (mean := float(total.mean())) > 0:
-        raise ValueError("no iteration without an evaluation took any time: no phase table")
+        raise PhaseError("no iteration without an evaluation has work and a duration above 0")
     top = {p.name: np.nan_to_num(timers[p.name]) for p in phases if not p.parent and not p.parallel}
     overlap = find_overlap(total, top)
     rows = []

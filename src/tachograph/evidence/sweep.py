@@ -5,6 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+GROUP_UNBOUND, GROUP, ITERATION = "group if nothing waited", "group", "iteration"
+SIDE_BY_SIDE, MADE = "side by side", "made"
+
 
 class SweepError(ValueError):
     """A sweep that cannot be; the sentence says why."""
@@ -31,13 +39,19 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Reach:
-    """What a supply of ``states`` per group reaches: the best ``speed_up`` of a row with no larger batch, and its
-    share of the best of the whole sweep. None of both where the supply is below the smallest batch."""
+    """What a supply of ``states`` per call reaches: the best ``speed_up`` of a row with no larger batch, and its
+    share of the best of the whole sweep. None of both where the supply is below the smallest batch.
+
+    ``next_batch_size`` and ``next_speed_up``: the smallest row that the supply does not fill. What a batch between two
+    rows gains was not measured. None of both where the supply fills the largest row, or exactly a row.
+    """
 
     states: float
     batch_size: int | None
     speed_up: float | None
     of_best: float | None
+    next_batch_size: int | None = None
+    next_speed_up: float | None = None
 
 
 def sweep(batch_sizes: Sequence[int], seconds_per_call: Sequence[float]) -> Sweep:
@@ -66,4 +80,47 @@ def reach(found: Sweep, states: float) -> Reach:
     if not within:
         return Reach(states, None, None, None)
     best = max(within, key=lambda row: row.speed_up)
-    return Reach(states, best.batch_size, best.speed_up, best.speed_up / max(row.speed_up for row in found.rows))
+    above = [row for row in found.rows if row.batch_size > states and states != within[-1].batch_size]
+    share = best.speed_up / max(row.speed_up for row in found.rows)
+    if not above:
+        return Reach(states, best.batch_size, best.speed_up, share)
+    return Reach(states, best.batch_size, best.speed_up, share, above[0].batch_size, above[0].speed_up)
+
+
+def supply(
+    states: Floats,
+    groups: Floats,
+    chains: Floats | None = None,
+    longest_chain: Floats | None = None,
+    side_by_side: Floats | None = None,
+    mean_batch: Floats | None = None,
+) -> dict[str, float]:
+    """States that could share a call, on average, and those that did: name of the supply -> states per call.
+
+    All of shape (n,), over n iterations; NaN where a row lacks one. Work that depends on itself can be done, on
+    average, at most (work / longest chain) pieces at a time (Brent 1974, "The parallel evaluation of general
+    arithmetic expressions"). So ``GROUP``, one group alone, gives states over its longest chain: 1 where a group is
+    one chain, as in outcome sampling. ``ITERATION``, all groups of an iteration at once, gives states over the longest
+    chain of all. ``SIDE_BY_SIDE``, the groups that are walked together, gives no more than both allow. ``MADE`` is
+    the mean of the calls that were made. Without ``chains`` only ``GROUP_UNBOUND`` is known of a group: all its
+    states, an upper bound. Empty without states or groups.
+    """
+    asked, walked = float(np.nansum(states)), float(np.nansum(groups))
+    if not (asked > 0 and walked > 0):
+        return {}
+    found: dict[str, float] = {}
+    in_chains = 0.0 if chains is None else float(np.nansum(chains))
+    if not in_chains > 0:
+        found[GROUP_UNBOUND] = asked / walked
+    else:
+        found[GROUP] = asked / in_chains
+    if longest_chain is not None and (longest := float(np.nansum(longest_chain))) > 0:
+        found[ITERATION] = asked / longest
+    if side_by_side is not None and in_chains > 0 and np.isfinite(side_by_side).any():
+        together = float(np.nanmean(side_by_side)) * found[GROUP]
+        found[SIDE_BY_SIDE] = min(together, found.get(ITERATION, together))
+    if mean_batch is not None:
+        known = mean_batch > 0
+        if known.any():
+            found[MADE] = float(states[known].sum() / (states[known] / mean_batch[known]).sum())
+    return found

@@ -86,8 +86,7 @@ def _extra(history: HistoryFile) -> tuple[str, ...]:
     if history.evaluation is not None:
         names += history.evaluation.columns()
     if history.supply is not None:
-        supply = history.supply
-        names += [supply.states, supply.groups, *([supply.mean_batch] if supply.mean_batch else [])]
+        names += history.supply.columns()
     return tuple(names)
 
 

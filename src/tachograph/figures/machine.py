@@ -69,6 +69,7 @@ def draw_clock(analysis: dict[str, Any]) -> Drawing:
                 alpha=0.8,
             )
         _finish(axes, bool(rows))
+        axes.set_xlim(0, 1.05 * axes.get_xlim()[1])
         axes.set_xlabel("load average of the host (1 minute), mean through a cell")
         axes.set_ylabel("clock, MHz")
         axes.set_title(title(analysis, "Clock over host load, one point per timed cell"), loc="left")

@@ -12,6 +12,7 @@ from tachograph.models.base import ID_PATTERN, Scalar
 from tachograph.models.cells import CellGroup, Environment, MachineChecks
 from tachograph.models.checker import Checker, Fault
 from tachograph.models.machine import MachineStudy
+from tachograph.models.sentences import meant
 
 PROBE = "probe"  # the cell that says what is in the machine; it stands before all others
 
@@ -63,6 +64,15 @@ def check_groups(groups: Sequence[CellGroup], checker: Checker, file: str) -> No
         _check(group, checker, f"{file}: cells[{index}]")
 
 
+def check_formats(study: MachineStudy, checker: Checker, file: str) -> None:
+    """Raise TachographError for a peak of a number format that no operation of the checker has: it would do nothing."""
+    known = checker.settings["dtype"].choices if "dtype" in checker.settings else None
+    for name in study.peaks:
+        if known is not None and name not in known:
+            expected = f"{', '.join(known)}{meant(name, known)}"
+            raise TachographError(f"{file}: peaks.{name}: unknown number format, expected one of: {expected}")
+
+
 def check_names(cells: Sequence[Cell], file: str) -> None:
     """Raise TachographError for a name that is too long for a file, or that stands twice."""
     for cell in cells:
@@ -79,10 +89,15 @@ def _check(group: CellGroup, checker: Checker, place: str) -> None:
     if group.operation not in operations:
         known = ", ".join(operations) or "none"
         raise TachographError(f"{place}: operation: found {group.operation!r}, expected one of: {known}")
-    for setting in group.settings:
+    for setting, given in group.settings.items():
         if setting not in operations[group.operation]:
             known = ", ".join(operations[group.operation])
             raise TachographError(f"{place}: settings.{setting}: unknown setting, {group.operation} has: {known}")
+        quantity = checker.quantity(group.kind, group.operation, setting)
+        for value in given if isinstance(given, list) else [given]:
+            wrong = quantity.wrong(value) if quantity else None
+            if wrong:
+                raise TachographError(f"{place}: settings.{setting}: {wrong}")
     for fault in group.faults:
         if fault not in checker.faults:
             raise TachographError(f"{place}: faults: found {fault!r}, expected one of: {', '.join(checker.faults)}")

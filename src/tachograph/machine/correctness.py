@@ -1,10 +1,8 @@
-"""Is a cell's result right? Judged from its errors against a proven reference, and from what its steps did."""
+"""Is a cell's result right? Judged from its errors against a proven reference."""
 
 from __future__ import annotations
 
-from statistics import median
-
-from tachograph.machine.cellrecord import Comparison, Correctness, Steps
+from tachograph.machine.cellrecord import Comparison, Correctness
 from tachograph.machine.verdict import Judged, Verdict, judged, worst
 from tachograph.models.bounds import Bounds
 
@@ -83,42 +81,3 @@ def share_of_bound(one: Comparison, dtype: str, bounds: Bounds) -> float | None:
         return one.ratio
     limit = limit_of(one, dtype, bounds)
     return None if one.rmse is None or not limit else one.rmse / limit
-
-
-def judge_steps(steps: Steps, falls: bool) -> Judged:
-    """FAIL unless losses and parameters are finite and every parameter changed; with ``falls``, the loss falls too.
-
-    It falls if the median of the last tenth is below the first loss.
-    """
-    failures = []
-    bad = steps.losses.count(None)
-    if bad:
-        rate, first = bad / len(steps.losses), steps.losses.index(None) + 1
-        failures.append(f"{bad}/{len(steps.losses)} ({rate:.2%}) losses not finite, first at step {first}")
-    if steps.nonfinite_parameters:
-        failures.append(f"{steps.nonfinite_parameters} parameters are not finite")
-    if steps.unchanged_parameters:
-        failures.append(f"parameters that did not change: {', '.join(steps.unchanged_parameters[:5])}")
-    known = [loss for loss in steps.losses if loss is not None]
-    if falls and not failures:
-        last = median(known[-max(1, len(known) // 10) :])
-        if not last < known[0]:
-            failures.append(f"the loss did not fall: {known[0]:.4g} at first, {last:.4g} at last")
-    return judged(failures, [], _of_steps(steps))
-
-
-def _of_steps(steps: Steps) -> dict[str, float | int | None]:
-    ends = steps.step_ends
-    quarter = max(1, len(ends) // 4)
-    return {
-        "steps": len(steps.losses),
-        "first_loss": steps.losses[0],
-        "last_loss": steps.losses[-1],
-        "steps_per_second_first_quarter": _rate(ends[: quarter + 1]),
-        "steps_per_second_last_quarter": _rate(ends[-quarter - 1 :]),
-    }
-
-
-def _rate(ends: list[float]) -> float | None:
-    """Steps per second between the first and the last of some step ends, seconds."""
-    return None if len(ends) < 2 or ends[-1] <= ends[0] else (len(ends) - 1) / (ends[-1] - ends[0])

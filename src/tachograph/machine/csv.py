@@ -18,16 +18,16 @@ MEASURED = {
                       "fraction_differing", "max_abs_difference", "verdict"],
     "matmul": ["size", "dtype", "mark", "burst", "sustained", "min", "median", "max", "steady", "peak",
                "share_of_peak", "status", *RATED],
-    "formats": ["size", "device", "arm", "numerator", "denominator", "unit", "ratio", "contended", "steady"],
+    "formats": ["size", "device", "arm", "numerator", "denominator", "unit", "ratio", "withheld"],
     "training": ["channels", "parameters", "batch", "dtype", "mark", "samples_per_second", "median", "blocks",
                  "forward", "backward", "memory_share", "memory", *RATED],
-    "speedups": ["channels", "batch", "dtype", "arm", "numerator", "denominator", "unit", "speed_up", "contended"],
+    "speedups": ["channels", "batch", "dtype", "arm", "numerator", "denominator", "unit", "speed_up", "withheld"],
     "clocks": RATED,
     "workarounds": ["cell", "arm", "outcome", "signal", "verdict"],
     "soak": ["channels", "batch", "steps", "first_loss", "last_loss", "nonfinite_parameters",
-             "speed_last_over_first", *RATED],
+             "speed_last_over_first", "reasons", *RATED],
     "series": ["cell", "quantity", "seconds", "value"],
-    "selftest": ["fault", "planted", "caught", "must", "verdict", "by", "missed"],
+    "selftest": ["fault", "planted", "caught", "must", "verdict", "about", "by", "missed"],
 }  # fmt: skip
 
 

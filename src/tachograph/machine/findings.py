@@ -1,7 +1,8 @@
-"""What was found, in plain words, and what was not measured: sentences that say no more than the cells."""
+"""What was found, in plain words: sentences that say no more than the cells, with counts that add up."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,17 +16,13 @@ from tachograph.machine.verdict import Verdict
 KINDS = {
     "correctness": ("Right", "gave results that rounding explains"),
     "repeatability": ("Repeats", "gave the same bytes each time"),
-    "throughput": ("Fast", "gave a rate that nothing speaks against"),
-    "soak": ("Lasts", "stayed finite and learned"),
+    "throughput": ("Fast", "gave a rate to rely on"),
+    "soak": ("Lasts", "stayed finite, learned and kept the speed"),
 }
-QUANTITIES = {
-    "power_watts": "power of an accelerator",
-    "package_power_watts": "power of the processor",
-    "clock_mhz": "clock of an accelerator",
-    "cpu_clock_mhz": "clock of the processor",
-    "cpu_temperature_celsius": "temperature of the processor",
-    "foreign_processors": "work of other programs",
-}
+# What becomes of a cell: exactly one of these. Undecided: it ran and could not tell, as without a proven reference.
+PASSED, HELD_BACK, WARNED = "passed", "held back", "with a warning"
+WRONG, UNDECIDED, NOT_MEASURED = "wrong", "undecided", "not measured"
+PARTS = (HELD_BACK, WARNED, WRONG, UNDECIDED, NOT_MEASURED)
 
 
 def findings(measured: Sequence[MeasuredCell], sections: Mapping[str, Any], norm: str) -> list[str]:
@@ -33,9 +30,15 @@ def findings(measured: Sequence[MeasuredCell], sections: Mapping[str, Any], norm
     summary = sections["summary"]
     done = summary["outcomes"].get(DONE, 0)
     said = [f"Verdict: {summary['verdict']}. {done} of {summary['planned']} cells were measured."]
-    normal = [one for one in clean(measured) if one.cell.arm == norm and one.cell.kind != PROBE]
+    own = [one for one in clean(measured) if one.cell.kind != PROBE]
+    normal = [one for one in own if one.cell.arm == norm]
+    said += _what_counts(own, norm)
     said += [_kind(kind, [one for one in normal if one.cell.kind == kind]) for kind in KINDS if _any(normal, kind)]
-    said += [f"WRONG: {one.cell.name}: {'; '.join(one.reasons)}." for one in normal if one.verdict is Verdict.FAIL]
+    said += [
+        f"{_part(one).upper()}: {one.cell.name}: {'; '.join(one.reasons)}."
+        for one in normal
+        if _part(one) in (WRONG, UNDECIDED)
+    ]
     said += [
         f"{one.outcome.capitalize()}: {one.cell.name}: {'; '.join(one.reasons)}."
         for one in normal
@@ -44,7 +47,6 @@ def findings(measured: Sequence[MeasuredCell], sections: Mapping[str, Any], norm
     said += _twice(measured)
     said += _repeats(sections["rows"]["repeatability"])
     said += _arms(summary, sections["rows"]["workarounds"], norm)
-    said += _speed(sections["rows"])
     said += _selftest(sections["selftest"])
     return said
 
@@ -53,16 +55,48 @@ def _any(measured: Sequence[MeasuredCell], kind: str) -> bool:
     return any(one.cell.kind == kind for one in measured)
 
 
+def _what_counts(own: Sequence[MeasuredCell], norm: str) -> list[str]:
+    """How the cells divide over environments, where there are several."""
+    arms = Counter(one.cell.arm for one in own)
+    if len(arms) < 2:
+        return []
+    others = " and ".join(f"{count} of “{arm}”" for arm, count in arms.items() if arm != norm)
+    return [
+        f"These are {arms[norm]} cells of the machine as it is used (“{norm}”), which the next sentences count, and "
+        f"{others}."
+    ]
+
+
 def _kind(kind: str, measured: Sequence[MeasuredCell]) -> str:
+    """How many cells of one kind passed, and what became of the others; the counts add up to all."""
     word, claim = KINDS[kind]
-    passed = sum(one.verdict is Verdict.PASS for one in measured)
+    parts = Counter(_part(one) for one in measured)
+    also = [f"{parts[part]} {part}" for part in PARTS if parts[part]]
+    if parts[HELD_BACK]:
+        also.append(_why_held_back([one for one in measured if _part(one) == HELD_BACK]))
     reasons: dict[str, list[str]] = {}
     for one in measured:
         if one.verdict is Verdict.WARN and one.outcome == DONE:
             reasons.setdefault("; ".join(one.reasons), []).append(one.cell.name)
-    warned = [f"{reason} ({', '.join(names)})" for reason, names in reasons.items()]
-    also = f"; {sum(map(len, reasons.values()))} more with a warning: {'; '.join(warned)}" if warned else ""
-    return f"{word}: {passed} of {len(measured)} {kind} cells {claim}{also}."
+    also += [f"{reason} ({', '.join(names)})" for reason, names in reasons.items()]
+    return f"{word}: {'; '.join([f'{parts[PASSED]} of {len(measured)} {kind} cells {claim}', *also])}."
+
+
+def _part(one: MeasuredCell) -> str:
+    if one.outcome != DONE:
+        return NOT_MEASURED
+    if one.verdict in (Verdict.FAIL, Verdict.INCOMPLETE):
+        return WRONG if one.verdict is Verdict.FAIL else UNDECIDED
+    if one.cell.kind == "throughput" and one.contention.held_back:
+        return HELD_BACK
+    return PASSED if one.verdict is Verdict.PASS else WARNED
+
+
+def _why_held_back(cells: Sequence[MeasuredCell]) -> str:
+    busy = sum(one.contention.contended is True for one in cells)
+    why = [f"other work shared the machine in {busy}"] if busy else []
+    why += [f"of {len(cells) - busy} nobody knows whether it did"] if len(cells) > busy else []
+    return f"{' and '.join(why)}, so these rates are lower bounds (≥) and no claim rests on them: {RE_MEASURE}"
 
 
 def _twice(measured: Sequence[MeasuredCell]) -> list[str]:
@@ -84,10 +118,11 @@ def _repeats(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     differing = [row for row in rows if row["differing_rate_upper_bound"] is None]
     said = []
     if alike:
+        fewest = min(row["calls"] for row in alike)
         worst = max(row["differing_rate_upper_bound"] for row in alike)
         said.append(
-            f"Where all repeats gave the same bytes, a result that differs in up to {worst:.1%} of the calls is not "
-            "excluded (95 %, 3/n)."
+            f"Where all repeats gave the same bytes, n was {fewest} or more at each thread count, so a result that "
+            f"differs in up to {worst:.1%} of the calls is not excluded (95 %, 3/n)."
         )
     for row in differing:
         where = "" if row["threads"] is None else f" at {row['threads']} threads"
@@ -114,64 +149,12 @@ def _arms(summary: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], norm: s
     return said
 
 
-def _speed(tables: Mapping[str, Any]) -> list[str]:
-    rated = [*tables["matmul"], *tables["training"]]
-    busy = sum(row["contended"] is True for row in rated)
-    unknown = sum(row["contended"] is None for row in rated)
-    if not busy + unknown:
-        return []
-    parts = [f"{busy} of {len(rated)} rates were taken while other work shared the machine"] if busy else []
-    parts += (
-        [f"of {unknown} of {len(rated)} rates nobody knows whether other work shared the machine"] if unknown else []
-    )
-    said = " and ".join(parts)
-    return [f"{said[0].upper()}{said[1:]}: they are lower bounds (≥), and no claim rests on them; {RE_MEASURE}."]
-
-
 def _selftest(found: Mapping[str, Any]) -> list[str]:
     if not found["registered"]:
         return ["No fault was planted, so what this check would have caught is not shown."]
     planted, caught = (sum(row[key] for row in found["rows"]) for key in ("planted", "caught"))
-    missed = [sentence for row in found["rows"] if row["verdict"] == Verdict.FAIL for sentence in row["missed"]]
-    also = f"; missed {', '.join(missed)}" if missed else ""
-    unknown = [row["fault"] for row in found["rows"] if row["verdict"] == Verdict.INCOMPLETE]
-    also += f"; not tried, or not in full: {', '.join(unknown)}" if unknown else ""
+    missed = [sentence for row in found["rows"] for sentence in row["missed"]]
+    also = f"; not caught: {', '.join(missed)}" if missed else ""
+    untried = [row["fault"] for row in found["rows"] if not row["planted"]]
+    also += f"; not planted, so the power to detect it is not shown: {', '.join(untried)}" if untried else ""
     return [f"Self-test: {caught} of {planted} planted faults were caught{also}."]
-
-
-def not_measured(measured: Sequence[MeasuredCell], sections: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The box of what this check does not show, ``{"what", "why"}``."""
-    found: list[dict[str, str]] = []
-
-    def say(what: str, why: str) -> None:
-        found.append({"what": what, "why": why})
-
-    own = clean(measured)
-    for one in own:
-        if one.outcome != DONE:
-            say(one.cell.name, f"{one.outcome}: {'; '.join(one.reasons)}")
-    for kind in KINDS:
-        if not _any(own, kind):
-            say(kind, "no cell is registered")
-    done = [one for one in own if one.record is not None and one.cell.kind != PROBE]
-    if done and all(one.settings.get("device") == "cpu" for one in done):
-        say("accelerators", "every cell ran on the processor")
-    if len({one.cell.arm for one in own}) == 1:
-        say("environment workarounds", "one environment is registered")
-    if any(row["peak"] is None for row in sections["rows"]["matmul"]):
-        say("share of the peak", "no peak is declared for these number formats, so no rate was held against one")
-    for row in sections["selftest"]["rows"]:
-        if not row["planted"]:
-            say(f"whether “{row['fault']}” would be caught", "it was not planted")
-    for name, words in QUANTITIES.items():
-        known = [one.record["host"].get(name) for one in done if one.record]
-        if name == "cpu_clock_mhz" and len({one[end] for one in known if one for end in ("min", "max")}) == 1:
-            say(words, "the system showed the same number at all times, as virtual machines do")
-        if not any(known):
-            reasons = [one.record["host"]["unknown"].get(name) for one in done if one.record]
-            say(words, next((reason for reason in reasons if reason), "no cell sampled it"))
-    libraries = {one.settings.get("library") for one in done} - {None}
-    if libraries and len(libraries) == 1:
-        say("another BLAS library", f"only {libraries.pop()}'s was asked")
-    say("any claim about learning or playing strength", "nothing was trained to a goal")
-    return found

@@ -23,10 +23,11 @@ from tachograph.machine.cellrecord import (
     read,
 )
 from tachograph.machine.cells import PROBE, Cell
-from tachograph.machine.correctness import judge_comparisons, judge_steps
+from tachograph.machine.correctness import judge_comparisons
 from tachograph.machine.plausible import declared_peak
 from tachograph.machine.repeats import judge_repeats
 from tachograph.machine.throughput import judge_matmul, judge_training
+from tachograph.machine.training import judge_soak, judge_steps
 from tachograph.machine.verdict import Judged, Verdict
 from tachograph.models.bounds import Bounds
 
@@ -53,12 +54,12 @@ def _judge(
     dtype = str(given.get("dtype", ""))
     if cell.kind == "soak":
         read(OfTraining, given, "settings")
-        return judge_steps(read(Steps, numbers, "measured"), falls=True)
+        return judge_soak(read(Steps, numbers, "measured"), bounds)
     if cell.kind == "repeatability":
         return judge_repeats(read(Repeats, numbers, "measured"), dtype, bounds)
     if cell.kind == "correctness":
         if "losses" in numbers:
-            return judge_steps(read(Steps, numbers, "measured"), falls=False)
+            return judge_steps(read(Steps, numbers, "measured"))
         if numbers.get("refused") is not None:
             return Judged(Verdict.WARN, [read(Refused, numbers, "measured").refused])
         return judge_comparisons(read(Correctness, numbers, "measured"), dtype, bounds)

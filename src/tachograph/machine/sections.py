@@ -10,7 +10,7 @@ from tachograph.analysis.conduct import BY_DISCARD, timestamp_proof
 from tachograph.analysis.deviations import of_any_study
 from tachograph.analysis.registered import registered
 from tachograph.analysis.sealed import SealedMachine
-from tachograph.machine import findings, reference, tables
+from tachograph.machine import findings, notmeasured, ratios, reference, tables
 from tachograph.machine.cells import PROBE, study_cells
 from tachograph.machine.measured import MeasuredCell, measured_cells
 from tachograph.machine.selftest import selftest
@@ -48,7 +48,8 @@ def sections(sealed: SealedMachine) -> dict[str, Any]:
     found["rows"]["selftest"] = found["selftest"]["rows"]
     found["summary"] = summary(measured, found["selftest"], norm)
     found["findings"] = findings.findings(measured, found, norm)
-    found["not_measured"] = findings.not_measured(measured, found)
+    found["not_asked"] = notmeasured.not_asked(measured, checker)
+    found["not_measured"] = notmeasured.not_measured(measured, found)
     found["status"] = "complete" if found["counts"]["counted"] == found["counts"]["planned"] else "incomplete"
     return found
 
@@ -61,9 +62,9 @@ def rows(measured: list[MeasuredCell], bounds: Bounds, peaks: Mapping[str, float
         "correctness": tables.correctness(measured, bounds),
         "repeatability": tables.repeatability(measured),
         "matmul": matmul,
-        "formats": tables.format_ratios(matmul),
+        "formats": ratios.format_ratios(matmul),
         "training": training,
-        "speedups": tables.speed_ups(training),
+        "speedups": ratios.speed_ups(training),
         "clocks": tables.clocks(measured),
         "workarounds": tables.workarounds(measured),
         "soak": tables.soak(measured),

@@ -20,29 +20,38 @@ def caught(one: MeasuredCell, fault: Fault) -> bool:
 
 
 def selftest(measured: Sequence[MeasuredCell], faults: Mapping[str, Fault]) -> dict[str, Any]:
-    """A row per known fault, and the verdict: PASS only if each was planted and caught every time.
+    """A row per known fault, and the verdict over those that were planted: PASS only if each was caught every time.
 
-    A fault that was not planted has 0 of 0, which is not "caught". INCOMPLETE where nothing is known of it.
+    A fault that was not planted has no verdict, whether some others were or none: the power to detect it is not
+    shown, which is told and changes nothing else. One that was planted and did not run is INCOMPLETE.
     """
     rows = [_row(name, fault, [one for one in measured if one.cell.fault == name]) for name, fault in faults.items()]
-    registered = any(row["planted"] for row in rows)
-    verdict = str(worst(Verdict(row["verdict"]) for row in rows)) if registered else None
-    return {"registered": registered, "verdict": verdict, "rows": rows}
+    verdicts = [Verdict(row["verdict"]) for row in rows if row["verdict"] is not None]
+    return {"registered": bool(verdicts), "verdict": str(worst(verdicts)) if verdicts else None, "rows": rows}
 
 
 def _row(name: str, fault: Fault, cells: Sequence[MeasuredCell]) -> dict[str, Any]:
     found = [one for one in cells if caught(one, fault)]
-    unknown = not cells or any(one.outcome == NOT_RUN for one in cells)
-    verdict = Verdict.INCOMPLETE if unknown else Verdict.PASS if len(found) == len(cells) else Verdict.FAIL
     return {
         "fault": name,
         "planted": len(cells),
         "caught": len(found),
         "must": fault.caught,
-        "verdict": str(verdict),
-        "by": ["; ".join(one.reasons)[:200] for one in found],
+        "verdict": str(_verdict(cells, len(found))) if cells else None,
+        "about": fault.about,
+        "by": [_short("; ".join(one.reasons)) for one in found],
         "missed": [f"{one.cell.name}: {one.outcome}, {one.verdict}" for one in cells if one not in found],
     }
+
+
+def _short(text: str, most: int = 200) -> str:
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+
+
+def _verdict(cells: Sequence[MeasuredCell], caught: int) -> Verdict:
+    if any(one.outcome == NOT_RUN for one in cells):
+        return Verdict.INCOMPLETE
+    return Verdict.PASS if caught == len(cells) else Verdict.FAIL
 
 
 def clean(measured: Sequence[MeasuredCell]) -> list[MeasuredCell]:

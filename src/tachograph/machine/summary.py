@@ -13,13 +13,15 @@ from tachograph.machine.verdict import Verdict, worst
 
 BLIND = "the self-test missed a planted fault, so what passed is not shown"
 SHOWN = 4  # cells that are named as the cause
-UNTESTED = "part of the self-test was not run, so what passed is not shown"
+UNTESTED = "a planted fault was not run, so what passed is not shown"
+EMPTY = "no cell asks anything of the machine as it is used"
 
 
 def summary(measured: Sequence[MeasuredCell], selftest: dict[str, Any], norm: str) -> dict[str, Any]:
     """``verdict`` is that of the arm ``norm``, the machine as it is used; other arms are told beside.
 
-    A cell that did not run is INCOMPLETE. A check that misses a planted fault shows nothing: INCOMPLETE at best.
+    A cell that did not run is INCOMPLETE, and so is a study without cells. A check that misses a planted fault, or
+    did not run one, shows nothing: INCOMPLETE at best. ``planned`` and ``outcomes`` count cells, not the probe.
     """
     own = clean(measured)
     normal = [one for one in own if one.cell.arm == norm]
@@ -28,7 +30,11 @@ def summary(measured: Sequence[MeasuredCell], selftest: dict[str, Any], norm: st
     if selftest["verdict"] in (Verdict.FAIL, Verdict.INCOMPLETE):
         verdicts.append(Verdict.INCOMPLETE)
         because.append(BLIND if selftest["verdict"] == Verdict.FAIL else UNTESTED)
+    if all(one.cell.kind == PROBE for one in normal):
+        verdicts.append(Verdict.INCOMPLETE)
+        because.append(EMPTY)
     verdict = worst(verdicts)
+    cells = [one for one in own if one.cell.kind != PROBE]
     decisive = [one.cell.name for one in normal if one.verdict == verdict != Verdict.PASS]
     if decisive:
         more = f" and {len(decisive) - SHOWN} more" if len(decisive) > SHOWN else ""
@@ -41,8 +47,8 @@ def summary(measured: Sequence[MeasuredCell], selftest: dict[str, Any], norm: st
             kind: over(normal, "kind", kind)
             for kind in dict.fromkeys(one.cell.kind for one in normal if one.cell.kind != PROBE)
         },
-        "planned": len(own),
-        "outcomes": dict(Counter(one.outcome for one in own)),
+        "planned": len(cells),
+        "outcomes": dict(Counter(one.outcome for one in cells)),
     }
 
 

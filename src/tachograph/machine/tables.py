@@ -6,12 +6,12 @@ only a lower bound. Planted faults are left out: they are rows of the self-test.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tachograph.machine import rates
 from tachograph.machine.cellrecord import Comparison, read
-from tachograph.machine.contention import either, mean_of
+from tachograph.machine.contention import mean_of
 from tachograph.machine.correctness import share_of_bound
 from tachograph.machine.measured import MeasuredCell
 from tachograph.machine.outcome import DONE
@@ -188,55 +188,6 @@ def training(measured: Iterable[MeasuredCell]) -> list[Row]:
     return rows
 
 
-def speed_ups(rows: Sequence[Mapping[str, Any]]) -> list[Row]:
-    """Accelerator over processor for the same network, batch, format and arm.
-
-    A ratio is no lower bound: work beside can lower either side. It carries whether one was contended.
-    """
-    found = []
-    same = ("channels", "batch", "dtype", "arm")
-    processors = {tuple(row[key] for key in same): row for row in rows if row["device"] == "cpu"}
-    for row in rows:
-        other = processors.get(tuple(row[key] for key in same))
-        if row["device"] == "cpu" or other is None:
-            continue
-        fast, slow = row["samples_per_second"], other["samples_per_second"]
-        found.append(
-            {key: row[key] for key in same}
-            | {
-                "numerator": row["device"],
-                "denominator": "cpu",
-                "unit": "samples/s",
-                "speed_up": None if None in (fast, slow) else rates.speed_up(fast, slow),
-                "contended": either(row["contended"], other["contended"]),
-            }
-        )
-    return found
-
-
-def format_ratios(rows: Sequence[Mapping[str, Any]], slow: str = "fp32") -> list[Row]:
-    """How many times as fast each format is as ``slow`` at the same size on the same device (sustained)."""
-    same = ("size", "device", "arm")
-    slower = {tuple(row[key] for key in same): row for row in rows if row["dtype"] == slow}
-    found = []
-    for row in rows:
-        other = slower.get(tuple(row[key] for key in same))
-        if row["dtype"] == slow or other is None or None in (row["sustained"], other["sustained"]):
-            continue
-        found.append(
-            {key: row[key] for key in same}
-            | {
-                "numerator": row["dtype"],
-                "denominator": slow,
-                "unit": "TFLOP/s",
-                "ratio": rates.speed_up(row["sustained"], other["sustained"]),
-                "contended": either(row["contended"], other["contended"]),
-                "steady": bool(row["steady"] and other["steady"]),
-            }
-        )
-    return found
-
-
 def workarounds(measured: Iterable[MeasuredCell]) -> list[Row]:
     """Environments as arms: what became of each cell that ran in several of them, crash or not, right or not."""
     groups: dict[tuple[str, str, str, str], list[MeasuredCell]] = {}
@@ -270,7 +221,6 @@ def soak(measured: Iterable[MeasuredCell]) -> list[Row]:
     rows = []
     for one in of_kind(measured, "soak"):
         numbers, settings = one.measured, one.settings
-        first, last = (numbers[f"steps_per_second_{name}_quarter"] for name in ("first", "last"))
         row = {
             "channels": settings["channels"],
             "batch": settings["batch"],
@@ -278,7 +228,8 @@ def soak(measured: Iterable[MeasuredCell]) -> list[Row]:
             "first_loss": numbers["first_loss"],
             "last_loss": numbers["last_loss"],
             "nonfinite_parameters": numbers["nonfinite_parameters"],
-            "speed_last_over_first": None if None in (first, last) else rates.speed_up(last, first),
+            "speed_last_over_first": numbers["speed_last_over_first"],
+            "reasons": list(one.reasons),
         }
         rows.append(row | _common(one))
     return rows

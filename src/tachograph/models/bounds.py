@@ -49,3 +49,6 @@ class Bounds(Model):
     )
     drift: Share = Field(default=0.01, description="how much slower the second half of a steady window may be")
     spread: Share = Field(default=0.10, description="fastest to slowest part of a steady window, over its rate")
+    soak_speed: Share = Field(
+        default=0.90, description="a soak whose last quarter has less of its first one's speed is a warning"
+    )

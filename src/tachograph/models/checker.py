@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from tachograph.models.base import EnvironmentName, Identifier, Model, Text
 from tachograph.models.cells import CellKind
+from tachograph.models.quantity import Quantity
 from tachograph.models.trainer import PLACEHOLDER, Code
 
 CELL_PLACEHOLDERS = frozenset({"python", "kind", "operation", "device", "out"})
@@ -18,6 +19,7 @@ class Fault(Model):
     """A fault that the checker can plant into itself, and what must become of a cell that holds it."""
 
     environment: dict[EnvironmentName, str] = Field(min_length=1)
+    about: Text | None = Field(default=None, description="what is planted, and what of it is simulated")
     caught: Literal["FAIL", "crashed", "time limit", "kernel failure"] = Field(
         description="the verdict of the cell, or how its process ends"
     )
@@ -37,7 +39,28 @@ class Checker(Model):
     operations: dict[CellKind, dict[Identifier, list[Identifier]]] = Field(
         description="settings of each operation, by kind of cell"
     )
+    settings: dict[Text, Quantity] = Field(
+        default={}, description="what a setting may be, by its name, or as KIND.OPERATION.NAME for one operation"
+    )
     faults: dict[Text, Fault] = {}
+
+    def quantity(self, kind: CellKind, operation: str, setting: str) -> Quantity | None:
+        """What a setting of an operation may be; None where the file does not say."""
+        return self.settings.get(f"{kind}.{operation}.{setting}", self.settings.get(setting))
+
+    @model_validator(mode="after")
+    def _known_settings(self) -> Checker:
+        names = {
+            word
+            for kind, operations in self.operations.items()
+            for operation, settings in operations.items()
+            for setting in settings
+            for word in (setting, f"{kind}.{operation}.{setting}")
+        }
+        unknown = next((name for name in self.settings if name not in names), None)
+        if unknown is not None:
+            raise ValueError(f"settings.{unknown}: expected the name of a setting that an operation lists")
+        return self
 
     @model_validator(mode="after")
     def _commands(self) -> Checker:

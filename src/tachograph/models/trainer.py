@@ -146,12 +146,29 @@ class Evaluation(Model):
 
 
 class Supply(Model):
-    """How many states one group (a traversal, a game, an episode) could give to one call of the network."""
+    """How many states could share a call of the network: those that need not wait for the answer to another one."""
 
     group: Text = Field(description="what a group is, such as traversal")
     states: Text = Field(description="column: states that the network was asked about in an iteration")
     groups: Text = Field(description="column: groups of an iteration")
+    chains: Text | None = Field(
+        default=None,
+        description="column: the longest chain of each group, summed over the groups of an iteration; a chain is "
+        "states of which each waits for the answer to the one before it",
+    )
+    longest_chain: Text | None = Field(default=None, description="column: the longest of the chains of an iteration")
+    side_by_side: Text | None = Field(
+        default=None, description="column: groups walked at the same time, so that their states can share a call"
+    )
+    networks: Annotated[int, Field(ge=1)] = Field(
+        default=1, description="networks between which the states divide, as a call asks one of them"
+    )
     mean_batch: Text | None = Field(default=None, description="column: states per call that were really made")
+
+    def columns(self) -> list[str]:
+        """All columns that are named."""
+        named = [self.states, self.groups, self.chains, self.longest_chain, self.side_by_side, self.mean_batch]
+        return [column for column in named if column is not None]
 
 
 class HistoryFile(Model):

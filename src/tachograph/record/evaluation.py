@@ -1,10 +1,10 @@
-"""What evaluations cost, the forward sweep and the projection to a whole training, as the page tells them."""
+"""What evaluations cost, as the page tells it."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tachograph.record.markdown import UNKNOWN, number, percent, significant, table, text
+from tachograph.record.markdown import UNKNOWN, percent, significant, table, text
 
 Record = dict[str, Any]
 
@@ -24,41 +24,70 @@ def evaluation(record: Record) -> str:
 
 
 def _cost(arm: str, one: dict[str, Any]) -> str:
-    shown = ", ".join(map(str, one["iterations"][:8])) + (", …" if len(one["iterations"]) > 8 else "")
+    own = ", each run against its own" if one["runs"] > 1 else ""
+    several = "evaluation" if one["evaluations"] == 1 else "evaluations"
     sentence = (
-        f"**{text(arm)}**: {one['evaluations']} iteration(s) with an evaluation (iteration {shown}) took "
-        f"{significant(one['seconds'], 4)} s on average, "
-        f"{one['plain_iterations']} without one {significant(one['plain_seconds'], 4)} s: an excess of "
-        f"{significant(one['excess'], 4)} s"
+        f"**{text(arm)}**: {one['evaluations']} {several} ({_where(one['iterations'])}). An iteration with one took "
+        f"{significant(one['seconds'], 4)} s on average, one without {significant(one['plain_seconds'], 4)} s "
+        f"({one['plain_iterations']} of them{own}): an excess of {significant(one['excess'], 4)} s"
     )
-    error = one["excess_error"]
-    sentence += "." if error is None else f" (standard error {significant(error)} s)."
-    sentence += f" The trainer's own timer says {significant(one['timer'], 4)} s"
+    if one["excess_low"] is not None and _spreads(one):
+        sentence += f" (95% interval {significant(one['excess_low'])} to {significant(one['excess_high'])} s)"
+    if one["checkpoints"]:
+        sentence += f", with what {one['checkpoints']} of the former wrote as a checkpoint"
+    timer = f"The trainer's own timer says {significant(one['timer'], 4)} s"
+    if one["evaluations"] > 1:
+        timer += f" ({significant(one['timer_low'])} to {significant(one['timer_high'])} s)"
+    if not one["told"]:
+        return (
+            f"{sentence}. **By this an iteration with an evaluation cannot be told from one without**, so what follows "
+            f"rests on the trainer's own timer. {timer}."
+        )
     more = one["excess"] - one["timer"]
-    if error is not None and abs(more) <= 2 * error:
-        sentence += ", which agrees within twice that error"
-    elif one["timer"] > 0 and abs(more) > 0.05 * one["timer"]:
-        sentence += f", {significant(abs(more), 4)} s {'less' if more > 0 else 'more'} than the iteration shows"
-    return sentence + "."
+    if one["excess_low"] <= one["timer"] <= one["excess_high"]:
+        timer += ", which lies in that interval" if _spreads(one) else ""
+    else:
+        timer += f", {significant(abs(more), 4)} s {'less' if more > 0 else 'more'} than the iteration shows"
+    return f"{sentence}. {timer}."
+
+
+def _spreads(one: dict[str, Any]) -> bool:
+    """Whether the interval is more than the last digits: a coarse clock is no certainty."""
+    return bool(one["excess_high"] - one["excess_low"] > 1e-9 * one["seconds"])
+
+
+def _where(iterations: list[int]) -> str:
+    """Each iteration once, with the number of runs that evaluated there; many are cut short."""
+    distinct = sorted(set(iterations))
+    shown = []
+    for iteration in distinct[:8]:
+        times = iterations.count(iteration)
+        shown.append(str(iteration) if times == 1 else f"{iteration} of {times} runs")
+    return f"iteration {', '.join(shown)}{', …' if len(distinct) > 8 else ''}"
 
 
 def _spread(one: dict[str, Any]) -> str:
     """Seconds per iteration at the observed interval, then at the registered ones."""
-    rows = [["as run", str(one["every"]), significant(one["amortised"], 4), significant(one["amortised_timer"], 4)]]
-    rows += [
-        [
-            "as run" if row["games"] is None else str(row["games"]),
-            str(row["every"]),
-            significant(row["amortised"], 4),
-            significant(row["amortised_timer"], 4),
-        ]
-        for row in one["projected"]
-    ]
-    headers = ["size", "an evaluation every", "excess, s/iteration", "own timer, s/iteration"]
+    observed = {**one, "games": None}
+    how = str(one["every"])
+    if one["every_from"] == "count":
+        how += " (by count: no run holds two)"
+    headers = ["size", "an evaluation every … iterations"]
+    headers += [*(["excess, s/iteration"] if one["told"] else []), "own timer, s/iteration", "share of an iteration"]
+    rows = []
+    for row, every in [(observed, how), *((row, str(row["every"])) for row in one["projected"])]:
+        spread = row["amortised"] if one["told"] else row["amortised_timer"]
+        cells = ["as run" if row["games"] is None else str(row["games"]), every]
+        cells += [significant(row["amortised"], 4)] if one["told"] else []
+        cells += [significant(row["amortised_timer"], 4), percent(spread / (one["plain_seconds"] + spread))]
+        rows.append(cells)
     note = ""
     if one["projected"]:
-        note = "\n\nThe first line is what was observed; the others are arithmetic: cost in proportion to the size."
-    return table(headers, rows, right=range(1, 4)) + note
+        note = (
+            "\n\nThe first line is what was observed; the others are arithmetic on its mean, in proportion to the "
+            "size, and share its uncertainty."
+        )
+    return table(headers, rows, right=range(1, len(headers))) + note
 
 
 def _subjects(arm: str, one: dict[str, Any]) -> str:
@@ -85,64 +114,3 @@ def _subjects(arm: str, one: dict[str, Any]) -> str:
         limit = f" Were {text(found['inference'])} to take no time at all, they would be at most {most} as fast."
     title = f"Evaluation of {text(arm)}, seconds per evaluation:"
     return "\n\n".join([title, table(headers, rows, right=range(1, len(headers))), how + limit])
-
-
-def sweep(record: Record) -> str:
-    """The forward sweep, and what the supply of states reaches of its gain."""
-    section = record["sweep"]
-    if not section["rows"]:
-        return f"There is no sweep: {text(section['reason'])}." if section["registered"] else ""
-    rows = [
-        [
-            str(row["batch_size"]),
-            number(row["seconds_per_call"] * 1e6, 2),
-            number(row["seconds_per_state"] * 1e6, 3),
-            f"{row['speed_up']:.2f}x",
-        ]
-        for row in section["rows"]
-    ]
-    headers = ["batch size", "µs per call", "µs per state", "speed-up of a state"]
-    shape = "The gain grows with every step." if section["monotone"] else (
-        f"The gain is not monotone: it is greatest at batch size {section['peak']}."
-    )  # fmt: skip
-    where = f"The network alone on {text(section['device'])}"
-    where += f", {section['threads']} thread(s)" if section["threads"] else ""
-    lines = [f"{where}, mean of the registered number of calls:", table(headers, rows, right=range(4)), shape]
-    return "\n\n".join([*lines, *(_supply(one) for one in section["supply"])])
-
-
-def _supply(one: dict[str, Any]) -> str:
-    sentence = (
-        f"Supply of {text(one['arm'])}: {number(one['states_per_group'], 1)} states per {text(one['group'])}, so that "
-        f"one {text(one['group'])}'s states would reach {_reached(one['reach'])}."
-    )
-    if one["mean_batch"] is not None:
-        sentence += f" Calls that were really made held {number(one['mean_batch'], 1)} states: {_reached(one['made'])}."
-    return sentence
-
-
-def _reached(one: dict[str, Any]) -> str:
-    if one["speed_up"] is None:
-        return "no gain that was measured"
-    return f"{one['speed_up']:.2f}x at batch size {one['batch_size']}, {percent(one['of_best'])} of the best"
-
-
-def projection(record: Record) -> str:
-    """Hours for a whole training, arm beside arm."""
-    section = record["projection"]
-    if not section["arms"]:
-        return ""
-    order = record["registration"]["arm_order"]
-    arms = sorted(section["arms"], key=lambda row: order.index(row["arm"]))
-    first, rows = arms[0], []
-    for row in arms:
-        more = "–"
-        if row is not first:
-            more = f"{(row['hours'] - first['hours']) * 60:+.1f} min ({row['hours'] / first['hours'] - 1:+.1%})"
-        evaluated = "–" if row["hours_with_evaluations"] is None else significant(row["hours_with_evaluations"])
-        rows.append([text(row["arm"]), significant(row["seconds"], 4), significant(row["hours"]), evaluated, more])
-    headers = ["arm", "s/iteration", "hours", "with evaluations", f"against {text(first['arm'])}"]
-    return (
-        f"Projected to {section['iterations']:,} iterations from the means of plain iterations (arithmetic, not a "
-        "measurement):\n\n" + table(headers, rows, right=range(1, 5))
-    )

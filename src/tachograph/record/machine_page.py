@@ -40,6 +40,7 @@ def parts(record: Record) -> list[str]:
         registration(record),
         head.commands(record),
         "## Planned and done",
+        planned(record),
         trust.counts(record),
         "## Provenance",
         trust.provenance(record),
@@ -173,6 +174,12 @@ def _pool(pool: dict[str, Any]) -> str:
     return f"{pool['internal_api']} {version}, {pool['num_threads']} threads{kernel}"
 
 
+def planned(record: Record) -> str:
+    """What the planned runs are: the probe, the cells, and the cells with a planted fault."""
+    faults = sum(row["planted"] for row in record["selftest"]["rows"])
+    return f"One run each for the probe, {record['summary']['planned']} cells and {faults} cells with a planted fault."
+
+
 def registration(record: Record) -> str:
     """What was frozen when, and under which conditions a rate counts."""
     held = record["registration"]
@@ -212,7 +219,8 @@ def _bounds(bounds: dict[str, Any]) -> str:
         f"precision explain is a warning from {bounds['widespread']:.0%} of the elements; a rate needs blocks of "
         f"{bounds['block_seconds']:g} s; a window is steady if its second half is at most {bounds['drift']:.0%} "
         f"slower and its parts spread by at most {bounds['spread']:.0%}; a burst block counts at "
-        f"{bounds['clock_share']:.0%} of the highest clock"
+        f"{bounds['clock_share']:.0%} of the highest clock; a soak is a warning below {bounds['soak_speed']:.0%} of "
+        "its first speed"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,6 +11,7 @@ from tachograph.record.markdown import UNKNOWN, code, factor, figure, number, pe
 Record = dict[str, Any]
 Row = Mapping[str, Any]
 NOT_SHOWN = "–"
+REPEATS = "machine repeats"  # the preflight's name of a check of repeatability
 
 
 def correctness(record: Record) -> str:
@@ -36,7 +38,7 @@ def correctness(record: Record) -> str:
         "a result without such a bound (networks, layers, optimisers), its root mean square error over what the "
         "baseline's error allows."
     )
-    return f"{about}\n\n{table(headers, rows, right=(2, 3, 4, 5))}"
+    return "\n\n".join([about, _by_arm(record, "correctness"), table(headers, rows, right=(2, 3, 4, 5))])
 
 
 def repeats(record: Record) -> str:
@@ -62,9 +64,17 @@ def repeats(record: Record) -> str:
     about = (
         "SHA-256 of the raw output over repeats, thread counts and processes, each time of the same input. “Not "
         "excluded” is the 95 % upper bound 3/n on the rate of calls that differ, where none did. Different thread "
-        "counts may give different bytes: they sum in another order."
+        "counts may give different bytes: they sum in another order. Wrong calls: those beyond the bound on rounding; "
+        "– where no bound is known."
     )
-    return f"{about}\n\n{table(headers, rows, right=(3, 4, 5, 6, 7))}"
+    return "\n\n".join([about, _by_arm(record, "repeatability"), table(headers, rows, right=(3, 4, 5, 6, 7))])
+
+
+def _by_arm(record: Record, name: str) -> str:
+    """How many cells the rows of a table are about, and in which environments these ran."""
+    cells = {row["cell"]: row["arm"] for row in record["rows"][name]}
+    arms = [f"{count} in {code(arm)}" for arm, count in Counter(cells.values()).items()]
+    return f"{len(record['rows'][name])} rows of {len(cells)} cells: {', '.join(arms)}."
 
 
 def _threads(row: Row) -> str:
@@ -105,13 +115,14 @@ def _matmul(tables: Record) -> list[str]:
     headers = ["device", "size", "format", "burst", "sustained", "steady", "of the peak", *CONDITIONS, ""]
     ratios = [
         f"{text(row['numerator'])} over {text(row['denominator'])} at {text(row['size'])} on {text(row['device'])}: "
-        f"{factor(row['ratio'])}{_contended(row)}{'' if row['steady'] else ' (not steady)'}"
+        f"{_ratio(row, 'ratio')}"
         for row in tables["formats"]
     ]
     return [
         "Matrix product, TFLOP/s. Burst: the median of the five fastest blocks that started from idle. Sustained: all "
         "work over all time of a window after a lead-in. ≥: a lower bound, because other work shared the machine. "
-        "Power is that of the accelerator's sensor (an APU's: of the whole package) or of the processor's package.",
+        "Power is that of the accelerator's sensor (an APU's: of the whole package) or of the processor's package. The "
+        "time of a block includes that of starting its kernels, which may limit small products on an accelerator.",
         table(headers, rows, right=range(3, 11)),
         *([f"Ratios of formats (sustained): {'; '.join(ratios)}."] if ratios else []),
         figure("matmul", "TFLOP/s over size and format"),
@@ -139,8 +150,7 @@ def _training(tables: Record) -> list[str]:
     headers = ["device", "parameters", "format", "batch", "samples/s", "forward alone", "backward alone",
                "memory used", *CONDITIONS, ""]  # fmt: skip
     ratios = [
-        f"{row['channels']} channels, batch {row['batch']:,}, {text(row['dtype'])}: "
-        f"{factor(row['speed_up'])}{_contended(row)}"
+        f"{row['channels']} channels, batch {row['batch']:,}, {text(row['dtype'])}: {_ratio(row, 'speed_up')}"
         for row in tables["speedups"]
     ]
     return [
@@ -172,6 +182,10 @@ def _rate(row: Row, name: str, digits: int) -> str:
     return f"{row['mark']} {value}".strip()
 
 
+def _ratio(row: Row, name: str) -> str:
+    return f"withheld ({text(row['withheld'])})" if row["withheld"] else factor(row[name])
+
+
 def _contended(row: Row) -> str:
     return "" if row["contended"] is False else " (not on a quiet host)"
 
@@ -186,13 +200,14 @@ def lasts(record: Record) -> str:
             str(row["nonfinite_parameters"]),
             f"{factor(row['speed_last_over_first'])}{_contended(row)}",
             _bold(row["verdict"]),
+            text("; ".join(row["reasons"])),
         ]
         for row in record["rows"]["soak"]
     ]
     if not rows:
         return "No soak was measured."
     headers = ["device", "steps", "loss on a fixed batch", "parameters not finite",
-               "steps per second, last quarter over first", "verdict"]  # fmt: skip
+               "steps per second, last quarter over first", "verdict", "found"]  # fmt: skip
     return f"{table(headers, rows, right=(1, 3, 4))}\n\n{figure('soak', 'Clock, temperature and power over the soak')}"
 
 
@@ -211,18 +226,36 @@ def environments(record: Record) -> str:
 
 
 def right_for(record: Record) -> str:
-    """The preflight that a training study would take from this machine."""
-    section = record["preflight"]
-    against = [check for check in section["checks"] if check["verdict"] != "PASS"]
-    if section["ok"] is None:
+    """What a result of this machine may be compared with: the cells that say so, and how much they show."""
+    checks = record["preflight"]["checks"]
+    if not checks:
         return "No cell asks for it."
-    if not against:
-        return (
-            "Every operation that was asked repeats, and is right, in the shapes that were asked: with its results on "
-            "this machine others may be compared."
-        )
-    lines = [f"- {code(check['arm'])}: **{check['verdict']}**: {text(check['detail'])}" for check in against]
-    return "Nothing may be compared with a result of this machine that uses these:\n\n" + "\n".join(lines)
+    against = [check for check in checks if check["verdict"] != "PASS"]
+    repeating = [check for check in checks if check["check"] == REPEATS and check["verdict"] == "PASS"]
+    right = [check for check in checks if check["check"] != REPEATS and check["verdict"] == "PASS"]
+    parts = [
+        f"{len(checks)} cells were asked: {len(right)} are right, {len(repeating)} repeat, {len(against)} show neither."
+    ]
+    if against:
+        parts.append("Nothing may be compared with a result of this machine that uses these:")
+        parts.append("\n".join(_check(check, f"**{check['verdict']}**: ") for check in against))
+    if repeating:
+        parts.append("These gave the same bytes, as far as n calls show it (95 % upper bound 3/n):")
+        parts.append("\n".join(_check(check) for check in repeating))
+    parts.append(
+        "A result that was found right was looked at once: how rarely it may be wrong, only repeats show. Nothing is "
+        f"shown of other operations, shapes, formats and numbers of threads.{_not_asked(record['not_asked'])}"
+    )
+    return "\n\n".join(parts)
+
+
+def _check(check: Row, verdict: str = "") -> str:
+    return f"- {code(check['arm'])}: {verdict}{text(check['detail'])}"
+
+
+def _not_asked(operations: Mapping[str, list[str]]) -> str:
+    left = [f"{kind} of {', '.join(map(text, names))}" for kind, names in operations.items() if names]
+    return f" Known to the checker and not asked: {'; '.join(left)}." if left else ""
 
 
 def selftest(record: Record) -> str:
@@ -233,15 +266,21 @@ def selftest(record: Record) -> str:
     rows = [
         [
             text(row["fault"]),
-            f"{row['caught']} of {row['planted']}",
+            f"{row['caught']} of {row['planted']}" if row["planted"] else "not planted",
             text(row["must"]),
-            _bold(row["verdict"]),
+            _or_dash(row["verdict"], _bold),
+            text(row["about"] or ""),
             text("; ".join([*row["by"], *row["missed"]])),
         ]
         for row in section["rows"]
     ]
-    about = "Faults planted on purpose, through the same workflow as every other cell:"
-    return f"{about}\n\n{table(['fault', 'caught', 'must end as', 'verdict', 'by'], rows)}"
+    about = (
+        "Faults planted on purpose, through the same workflow as every other cell. What the last column quotes was "
+        "provoked and says nothing of this machine. Of a fault that was not planted, the power to detect it is not "
+        "shown."
+    )
+    headers = ["fault", "caught", "must end as", "verdict", "what is planted", "said by the planted cells"]
+    return f"{about}\n\n{table(headers, rows)}"
 
 
 def _bold(verdict: str) -> str:

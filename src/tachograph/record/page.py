@@ -11,9 +11,11 @@ from tachograph.record import (
     head,
     machine_page,
     phases,
+    projection,
     reliability,
     speed,
     stages,
+    sweep,
     trust,
 )
 from tachograph.record.document import MACHINE_SCHEMA
@@ -48,8 +50,8 @@ def _parts(record: Record) -> list[str]:
         "## Phases, and what could still be won",
         phases.phases(record),
         *titled("## Evaluation", evaluation.evaluation(record)),
-        *titled("## Batches of the network", evaluation.sweep(record)),
-        *titled("## A whole training", evaluation.projection(record)),
+        *titled("## Batches of the network", sweep.sweep(record)),
+        *titled("## A whole training", projection.projection(record)),
         "## Factors",
         speed.factors(record),
         "## Can they be relied on",

@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from tachograph.evidence.amdahl import NO_PAY
-from tachograph.record.markdown import percent, significant, table, text
+from tachograph.record.markdown import factor, percent, significant, table, text
 
 Record = dict[str, Any]
 
 
-def phases(record: Record) -> str:
-    """Mean seconds and share of every phase, arm beside arm; the check by Amdahl's law; the ceilings."""
+def phases(record: Record, over: str = "the iterations after warm-up of all runs") -> str:
+    """Mean seconds and share of every phase, arm beside arm; the check by Amdahl's law; the ceilings.
+
+    ``over``: what the means are over.
+    """
     section = record["phases"]
-    parts = [_table(record)] if section["arms"] else [f"There is no phase table: {text(section['reason'])}."]
+    parts = [_table(record, over)] if section["arms"] else [f"There is no phase table: {text(section['reason'])}."]
     parts += [
         f"**{text(arm)}**: {text(warning)}." for arm, one in section["arms"].items() for warning in one["warnings"]
     ]
@@ -22,7 +25,7 @@ def phases(record: Record) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _table(record: Record) -> str:
+def _table(record: Record, over: str) -> str:
     arms = {name: record["phases"]["arms"][name] for name in record["registration"]["arm_order"]}
     first = next(iter(arms.values()))
     headers = ["phase"]
@@ -37,23 +40,49 @@ def _table(record: Record) -> str:
             own = next(other for other in one["rows"] if other["phase"] == row["phase"])
             cells += [significant(own["seconds"]), percent(own["share"])]
         rows.append(cells)
-    total = ["**iteration**"]
+    together, total = ["sum of the phases without a parent"], ["**iteration**"]
     for one in arms.values():
+        together += [significant(one["covered"] * one["seconds"]), percent(one["covered"])]
         total += [f"**{significant(one['seconds'])}**", ""]
-    plain = " that hold no evaluation" if record["evaluation"]["arms"] else ""
+    found = table(headers, [*rows, together, total], right=range(1, len(headers)))
+    return f"{_window(record, arms, over)}\n\n{found}"
+
+
+def _window(record: Record, arms: dict[str, dict[str, Any]], over: str) -> str:
+    """Which iterations the means are over, and why another table may be over fewer."""
+    evaluated = bool(record["evaluation"]["arms"])
     counted = ", ".join(f"{one['iterations']} ({text(arm)})" for arm, one in arms.items())
-    return (
-        f"Means over the iterations after warm-up of all runs{plain}: {counted}. By the trainer's own timers, without "
-        "brackets.\n\n" + table(headers, [*rows, total], right=range(1, len(headers)))
-    )
+    plain = " that hold no evaluation" if evaluated else ""
+    sentence = f"Means over {over}{plain}: {counted}."
+    saved = ", ".join(f"{one['checkpoints']} ({text(arm)})" for arm, one in arms.items() if one["checkpoints"])
+    if saved:
+        others = "rates and the cost of evaluations" if evaluated else "rates"
+        sentence += (
+            f" Iterations that wrote a checkpoint are among them, {saved}, as saving is part of what a training "
+            f"spends; {others} leave them out."
+        )
+    return f"{sentence} By the trainer's own timers, without brackets."
 
 
 def _check(one: dict[str, Any]) -> str:
-    judgement = "**more than 5 % apart**: the phases do not explain it" if one["flagged"] else "they agree within 5 %"
-    return (
-        f"Amdahl's law on the phases of the reference predicts {one['predicted']:.2f}x for the iteration of "
-        f"{text(one['arm'])}, measured {one['measured']:.2f}x ({one['gap']:+.1%}): {judgement}."
+    """What the registered stage alone would make of the iteration, and what its failure tells."""
+    stage, arm = text(one["stage"]), text(one["arm"])
+    measured = factor(one["measured"], one["measured_low"], one["measured_high"])
+    sentence = (
+        f"Amdahl's law: {stage} takes {percent(one['share'])} of the reference's iteration. Its "
+        f"{one['stage_factor']:.2f}x in {arm}, with everything else as it was, would make the iteration "
+        f"{one['predicted']:.2f}x as fast; measured {measured}, {one['gap']:+.1%}"
     )
+    if not one["flagged"]:
+        return f"{sentence}: within 5 %, so that nothing outside of {stage} needs to have changed."
+    most, rest = one["most"], ""
+    if most is not None:
+        rest = (
+            f" The largest difference beside it is in {text(most['phase'])}: "
+            f"{significant(most['reference_seconds'])} s per iteration in the reference, "
+            f"{significant(most['seconds'])} s in {arm}."
+        )
+    return f"{sentence}: **more than 5 % apart**, so {stage} alone does not explain it.{rest}"
 
 
 def _ceilings(record: Record, whole: str) -> str:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from tachograph.errors import TachographError
 from tachograph.files import read_bounded
-from tachograph.machine.cells import check_groups, check_names, preflight_cells, study_cells
+from tachograph.machine.cells import check_formats, check_groups, check_names, preflight_cells, study_cells
 from tachograph.models import AnyStudy, Checker, Configuration, MachineStudy, Program, Study, Trainer
 from tachograph.models.base import Scalar
 from tachograph.models.sentences import meant, sentence
@@ -89,6 +89,7 @@ def load_study(folder: Path, name: str) -> tuple[AnyStudy, Program]:
         machine = _load_named(MachineStudy, path)
         checker = load_checker(folder, machine.checker)
         check_groups(machine.cells, checker, str(path))
+        check_formats(machine, checker, str(path))
         check_names(study_cells(machine, checker), str(path))
         return machine, checker
     study = _load_named(Study, path)

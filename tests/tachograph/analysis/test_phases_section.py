@@ -7,11 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from tachograph.analysis.phases import ceilings, phases
+from tachograph.analysis.evaluation import projection
+from tachograph.analysis.phases import ceilings, checkpoints_among, phases
 from tachograph.analysis.sealed import SealedStudy, read_sealed
 from tachograph.analysis.study import sections
+from tachograph.models.study import Projection
 from tachograph.models.trainer import Phase
 from tachograph.record.phases import phases as page
 from tachograph.record.phases import phases as phases_page
@@ -50,16 +53,62 @@ def test_phases_are_means_after_warmup(executed: Path, analysis: dict[str, Any],
         assert row["share"] == pytest.approx(mean_of(executed, arm, column) / whole)
 
 
-def test_phases_explain_the_factor_of_the_iteration(executed: Path, analysis: dict[str, Any]) -> None:
-    """Amdahl's law: 1 / Σ share/factor over the phases, the rest unchanged, by hand from the histories."""
+def test_stage_alone_predicts_the_iteration(executed: Path, analysis: dict[str, Any]) -> None:
+    """Amdahl's law: 1 / (1 - s + s/f) with the stage's share of the reference and its factor, by hand."""
     check = analysis["phases"]["checks"][0]
-    whole, kept = mean_of(executed, "reference", "iteration_seconds"), 0.0
-    for column in ("collection_seconds", "move_update_seconds"):
-        kept += mean_of(executed, "fast", column) - mean_of(executed, "reference", column)
-    assert check["predicted"] == pytest.approx(whole / (whole + kept))
-    assert check["measured"] == next(
-        one["factor"] for one in analysis["factors"] if (one["quantity"], one["kind"]) == ("iteration", "retained")
+    share = mean_of(executed, "reference", "collection_seconds") / mean_of(executed, "reference", "iteration_seconds")
+    factor = {one["quantity"]: one["factor"] for one in analysis["factors"] if one["kind"] == "retained"}
+    assert check["share"] == pytest.approx(share)
+    assert check["predicted"] == pytest.approx(1 / (1 - share + share / factor["stage"]))
+    assert check["measured"] == factor["iteration"]
+
+
+def test_prediction_from_the_stage_fails_when_another_phase_changed(
+    sealed: SealedStudy, analysis: dict[str, Any]
+) -> None:
+    """The update of the fast arm takes half a second more: flagged, that phase is named, although all phases add up.
+
+    Put together from the ratios of all phases the prediction would be the measured factor whatever had happened.
+    """
+    runs = {}
+    for key, run in sealed.runs.items():
+        if run.history is not None and run.planned.arm == "fast":
+            slower = {name: run.history.durations[name] + 0.5 for name in ("iteration", "move update")}
+            run = replace(run, history=replace(run.history, durations={**run.history.durations, **slower}))
+        runs[key] = run
+    changed = sections(replace(sealed, runs=runs))
+    check = changed["phases"]["checks"][0]
+    assert check["flagged"]
+    assert check["most"]["phase"] == "move update"
+    assert changed["phases"]["arms"]["fast"]["covered"] == pytest.approx(1, abs=0.05)
+    told = phases_page({**changed, "registration": analysis["registration"]})
+    assert "**more than 5 % apart**, so collection alone does not explain it" in told
+    assert "The largest difference beside it is in move update" in told
+
+
+def test_page_shows_closure_and_which_iterations(analysis: dict[str, Any], sealed: SealedStudy) -> None:
+    """The sum of the phases stands above the iteration; iterations with a checkpoint are counted and explained."""
+    told = phases_page(analysis)
+    arm = analysis["phases"]["arms"]["reference"]
+    total = sum(row["seconds"] for row in arm["rows"] if row["parent"] is None)
+    row = next(line for line in told.splitlines() if line.startswith("| sum of the phases without a parent"))
+    assert f"{total / arm['seconds']:.1%}" in row
+    assert "14 (reference), 14 (fast)" in told
+    assert "wrote a checkpoint" not in told
+    history = next(run.history for run in sealed.of_arm("reference") if run.history is not None)
+    flag = np.zeros(len(history))
+    flag[-1] = 0.1
+    saved = replace(
+        history,
+        spec=replace(history.spec, checkpoint="saving"),
+        columns={**history.columns, "saving": flag},
+        missing={**history.missing, "saving": flag < 0},
     )
+    assert checkpoints_among([saved, saved], 1) == 2
+    arms = {name: {**one, "checkpoints": 2} for name, one in analysis["phases"]["arms"].items()}
+    told = phases_page({**analysis, "phases": {**analysis["phases"], "arms": arms}})
+    assert "wrote a checkpoint are among them, 2 (reference), 2 (fast)" in told
+    assert "rates leave them out" in told
 
 
 def test_ceilings_are_ranked_by_amdahl(analysis: dict[str, Any]) -> None:
@@ -132,3 +181,22 @@ def test_page_names_the_parts_on_which_no_work_pays() -> None:
     text = phases_page(record)
     assert "In fast no work pays on copies: without any one of them the step would be less than 5% faster." in text
     assert "In reference work could pay on each of them." in text
+
+
+def test_projection_counts_evaluations_alike_in_all_arms(sealed: SealedStudy) -> None:
+    """Where the excess of one arm cannot be told, the timer counts in every arm; hours are seconds x iterations."""
+    study = sealed.study.model_copy(update={"projection": Projection(iterations=3600, evaluation_every=[10])})
+    tables = {arm: {"seconds": 2.0, "checkpoints": 0} for arm in sealed.study.arms}
+    costs = {
+        "reference": {"excess": 5.0, "told": True, "timer": 4.0, "every": 7},
+        "fast": {"excess": 1.0, "told": False, "timer": 3.0, "every": 7},
+    }
+    rows = projection(replace(sealed, study=study), {"arms": tables}, {"arms": costs})["arms"]
+    found = {(row["arm"], row["every"]): row for row in rows}
+    assert set(found) == {(arm, every) for arm in costs for every in (None, 10)}
+    assert found["reference", None]["hours"] == pytest.approx(2.0)
+    assert (found["reference", 10]["hours"], found["fast", 10]["hours"]) == pytest.approx((2.4, 2.3))
+    assert {found[arm, 10]["evaluation_by"] for arm in costs} == {"timer"}
+    costs["fast"]["told"] = True
+    rows = projection(replace(sealed, study=study), {"arms": tables}, {"arms": costs})["arms"]
+    assert {row["arm"]: row["hours"] for row in rows if row["every"]} == pytest.approx({"reference": 2.5, "fast": 2.1})

@@ -92,8 +92,8 @@ def test_document_001_comes_out_of_its_history(run: list[str], capsys: pytest.Ca
         row = next(line for line in printed.splitlines() if line.startswith(f"| {phase} "))
         assert seconds in row
         assert share in row
-    assert "1 iteration(s) with an evaluation (iteration 75) took 40.30 s on average" in printed
-    assert "25 without one 17.85 s: an excess of 22.45 s" in printed
+    assert "1 evaluation (iteration 75). An iteration with one took 40.30 s on average" in printed
+    assert "one without 17.85 s (25 of them): an excess of 22.45 s" in printed
     assert "own timer says 18.29 s, 4.160 s less than the iteration shows" in printed
 
 
@@ -120,6 +120,21 @@ def test_evaluations_at_other_intervals(run: list[str], capsys: pytest.CaptureFi
     assert [row[3] for row in found[3:]] == ["7.316", "18.29", "36.58"]
 
 
+def test_excess_that_cannot_be_told_is_not_spread(run: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Where iterations vary by more than the evaluation takes, only the trainer's own timer is spread, and why."""
+    history = Path(run[2])
+    rows = [json.loads(line) for line in history.read_text().splitlines()[:-1]]
+    for row in rows:
+        row["iteration_seconds"] += (row["iteration"] % 5) * 15
+    history.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert main([*run, "--first", "70", "--evaluation-every", "25"]) == 0
+    printed = capsys.readouterr().out
+    assert "cannot be told from one without" in printed
+    assert "excess, s/iteration" not in printed
+    row = next(line for line in printed.splitlines() if line.startswith("| as run") and " 25 |" in line)
+    assert "0.7316" in row
+
+
 def test_window_without_iterations_is_an_error(run: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """One sentence with what was found and what there is."""
     assert main([*run, "--first", "200"]) == 2
@@ -137,6 +152,10 @@ def test_missing_history_is_an_error(run: list[str], capsys: pytest.CaptureFixtu
     [
         (["--evaluation-games", "10"], "found no --evaluation-every"),
         (["--evaluation-every", "0"], "expected whole numbers"),
+        (["--evaluation-every", "9" * 30], "expected whole numbers"),
+        (["--first", "-1"], "--first: found '-1', expected the number of an iteration"),
+        (["--last", "x"], "--last: found 'x', expected the number of an iteration"),
+        (["--first", "80", "--last", "70"], "--first: found 80, expected at most --last 70"),
     ],
 )
 def test_options_that_mean_nothing_are_refused(
@@ -156,7 +175,20 @@ def test_options_that_mean_nothing_are_refused(
 def test_history_of_nothing_but_evaluations_has_no_table(run: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """Every iteration of the window holds an evaluation: told, and no division by nothing."""
     assert main([*run, "--first", "75", "--last", "75"]) == 0
-    assert "There is no phase table" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "There is no phase table: the phases could not be judged: no iteration without an evaluation" in printed
+    assert "Error" not in printed
+
+
+def test_what_is_odd_about_the_file_is_told(run: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """The torn last line of a run that goes on, and durations that are no numbers, stand above the tables."""
+    history = Path(run[2])
+    history.write_text(history.read_text().replace('"iteration_seconds": 17.85', '"iteration_seconds": "long"'))
+    assert main(run) == 0
+    printed = capsys.readouterr().out
+    assert "'iteration_seconds' is 'long' in line" in printed
+    assert " more\n" in printed
+    assert "Error" not in printed
 
 
 def test_reader_that_leaves_early_is_no_traceback(run: list[str]) -> None:

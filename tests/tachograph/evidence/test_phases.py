@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import t, ttest_ind
 
 from tachograph.analysis.evaluation import evaluation_of
 from tachograph.evidence.interval import paired_log_t
 from tachograph.evidence.overlap import find_overlap
-from tachograph.evidence.phases import Phase, PhaseTable, evaluation_cost, phase_table, projected_hours
+from tachograph.evidence.phases import Phase, PhaseError, PhaseTable, evaluation_cost, phase_table, projected_hours
+from tachograph.models.study import Projection
 from tachograph.models.trainer import Evaluation
 
 from .build import history, rows
@@ -104,6 +107,49 @@ def test_document_001_evaluation(tmp_path: Path) -> None:
     assert f"{found['amortised_timer']:.2f}" == "0.73"
 
 
+NOISE = [10.0, 14.0, 9.0, 13.0, 12.0, 8.0, 11.0, 15.0]
+
+
+def evaluated(tmp_path: Path, seconds: list[float], held: list[int], timer: float) -> dict[str, Any]:
+    """One run of ``seconds`` with evaluations of ``timer`` seconds in the iterations at the positions ``held``."""
+    flags = [timer if i in held else 0.0 for i in range(len(seconds))]
+    one = history(tmp_path, rows(seconds, evaluated=flags), evaluation="evaluated")
+    return evaluation_of([one], Evaluation(seconds="evaluated"), 0, Projection(evaluation_every=[10]))
+
+
+def test_excess_has_the_interval_of_welch(tmp_path: Path) -> None:
+    """The 95 % interval is that of scipy's Welch test; above 0 the excess is told and spread."""
+    found = evaluated(tmp_path, [*NOISE, 30.0, 36.0, 31.0], [8, 9, 10], 20.0)
+    expected = ttest_ind([30.0, 36.0, 31.0], NOISE, equal_var=False).confidence_interval(0.95)
+    assert (found["excess_low"], found["excess_high"]) == pytest.approx((expected.low, expected.high))
+    assert found["told"]
+    assert found["projected"][0]["amortised"] == pytest.approx(found["excess"] / 10)
+
+
+def test_excess_within_the_noise_is_not_told(tmp_path: Path) -> None:
+    """An interval that holds 0 spreads nothing by the excess; the trainer's own timer remains, with its range."""
+    found = evaluated(tmp_path, [*NOISE, 12.5, 11.0, 15.0], [8, 9, 10], 0.7)
+    assert found["excess"] > 0 > found["excess_low"]
+    assert not found["told"]
+    assert (found["amortised"], found["projected"][0]["amortised"]) == (None, None)
+    assert found["projected"][0]["amortised_timer"] == pytest.approx(0.07)
+    assert (found["timer_low"], found["timer_high"]) == (0.7, 0.7)
+
+
+def test_one_evaluation_is_taken_to_vary_like_plain_iterations(tmp_path: Path) -> None:
+    """A single one has no spread of its own: a prediction interval with that of the eight plain iterations."""
+    found = evaluated(tmp_path, [*NOISE, 14.0], [8], 1.0)
+    half = t.ppf(0.975, 7) * np.std(NOISE, ddof=1) * np.sqrt(1 + 1 / 8)
+    assert found["excess_high"] - found["excess"] == pytest.approx(half)
+    assert (found["told"], found["every"], found["every_from"]) == (False, 9, "count")
+
+
+def test_one_plain_iteration_tells_no_excess(tmp_path: Path) -> None:
+    """Two iterations, one of them evaluated: no interval, so nothing is told."""
+    found = evaluated(tmp_path, [10.0, 30.0], [1], 20.0)
+    assert (found["excess_low"], found["told"], found["amortised"]) == (None, False, None)
+
+
 def test_document_001_projections() -> None:
     """Evaluating more often or with ten times the games: the document's own figures."""
     assert [f"{evaluation_cost(18.29, every):.2f}" for every in (25, 10, 5)] == ["0.73", "1.83", "3.66"]
@@ -127,7 +173,7 @@ def test_timers_that_cover_too_little() -> None:
 def test_only_evaluations_are_an_error() -> None:
     """Without an iteration free of evaluation, or with a clock that stands still, there is no table."""
     for total in (np.zeros(0), np.zeros(2)):
-        with pytest.raises(ValueError, match="no phase table"):
+        with pytest.raises(PhaseError, match="no iteration without an evaluation"):
             phase_table(total, {}, [])
 
 

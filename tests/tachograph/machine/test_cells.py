@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from tachograph.errors import TachographError
 from tachograph.files import canonical_json, parse_json
-from tachograph.machine.cells import expand, study_cells
+from tachograph.machine.cells import check_formats, check_groups, expand, study_cells
 from tachograph.machine.planning import plan_cells
 from tachograph.models.cells import CellGroup, Environment
 from tachograph.models.checker import Fault
 from tachograph.scripting import CONFIGURATION_VARIABLE
-from tachograph.study.loading import load_study
+from tachograph.study.loading import load_checker, load_study
 from tachograph.study.opening import named_studies
 from tachograph.study.registration import content, current_study
 
@@ -45,6 +48,41 @@ def test_cells_of_the_registration_are_those_that_were_planned():
         frozen = {"original": {"content": content(study, checker, planned)}, "amendments": []}
         again, program, _ = current_study(parse_json(canonical_json(frozen)))
         assert study_cells(again, program) == study_cells(study, checker)
+
+
+@pytest.mark.parametrize(
+    ("kind", "operation", "settings", "words"),
+    [
+        ("correctness", "matmul", {"size": "-4"}, "size: found '-4', expected a side, such as 1024, or MxKxN"),
+        ("correctness", "matmul", {"size": ["64", "0"]}, "size: found '0', expected a side"),
+        ("correctness", "matmul", {"dtype": "fp23"}, "dtype: found 'fp23', expected one of: fp64, fp32"),
+        ("correctness", "optimiser", {"dtype": "fp16"}, "dtype: found 'fp16', expected one of: fp64, fp32, bf16"),
+        ("correctness", "attention", {"shape": "2,2,49"}, "shape: found '2,2,49', expected four numbers"),
+        ("correctness", "network", {"channels": 12}, "channels: found 12, expected a whole number of at least 8 and"),
+        ("repeatability", "sgemm", {"repeats": 0}, "repeats: found 0, expected a whole number of at least 1"),
+        ("repeatability", "sgemm", {"repeats": 2.5}, "repeats: found 2.5, expected a whole number"),
+        ("repeatability", "sgemm", {"repeats": True}, "repeats: found True, expected a whole number"),
+        ("repeatability", "sgemm", {"threads": "1,none"}, "threads: found '1,none', expected numbers or all"),
+        ("repeatability", "network", {"onednn": "yes"}, "onednn: found 'yes', expected true or false"),
+        ("throughput", "matmul", {"window": 0}, "window: found 0, expected a number greater than 0"),
+        ("throughput", "matmul", {"lead": -0.5}, "lead: found -0.5, expected a number of at least 0"),
+        ("soak", "training", {"steps": 1}, "steps: found 1, expected a whole number of at least 2"),
+    ],
+)
+def test_settings_are_refused_before_anything_runs(kind, operation, settings, words):
+    """A number out of its range, a wrong word or another kind of value is one sentence with file and place."""
+    group = CellGroup(name="one", kind=kind, operation=operation, settings=settings)
+    with pytest.raises(TachographError) as refused:
+        check_groups([group], load_checker(CONFIG, "machinecheck"), "study.toml")
+    assert str(refused.value).startswith(f"study.toml: cells[0]: settings.{words}")
+
+
+def test_peak_of_an_unknown_format_is_refused():
+    """A mistyped number format in the declared peaks would hold no rate against anything."""
+    study, checker = load_study(CONFIG, "machine")
+    with pytest.raises(TachographError, match=r"peaks.bf61: unknown number format, .*did you mean 'bf16'"):
+        check_formats(study.model_copy(update={"peaks": {"bf61": 59.4}}), checker, "study.toml")
+    check_formats(study.model_copy(update={"peaks": {"bf16": 59.4}}), checker, "study.toml")
 
 
 def test_planted_faults_run_in_the_norm_alone():

@@ -6,7 +6,7 @@ import pytest
 from measured_cells import matmul, training
 
 from machinecheck.metrics import relative_error
-from tachograph.machine import rates, tables
+from tachograph.machine import rates, ratios, tables
 from tachograph.machine.cellrecord import Training
 from tachograph.machine.throughput import judge_training
 from tachograph.models.bounds import Bounds
@@ -34,7 +34,7 @@ def cells():
 @pytest.mark.parametrize("channels", [128, 64])
 def test_speed_ups(channels):
     """The eight speed-ups come out, with numerator, denominator and unit."""
-    found = tables.speed_ups(tables.training(cells()))
+    found = ratios.speed_ups(tables.training(cells()))
     rows = sorted((row["batch"], row) for row in found if row["channels"] == channels)
     assert tuple(round(row["speed_up"], 2) for _, row in rows) == SPEED_UPS[channels]
     assert {(row["numerator"], row["denominator"], row["unit"]) for _, row in rows} == {("cuda:0", "cpu", "samples/s")}
@@ -56,8 +56,8 @@ def test_format_ratio():
     """bf16 over fp32 is 11.3 and 10.7 in the two sweeps; the quiet window was 1.8 times as fast."""
     busy = tables.matmul([matmul("4096", "bf16", 15.64), matmul("4096", "fp32", 1.39)])
     quiet = tables.matmul([matmul("4096", "bf16", 27.76), matmul("4096", "fp32", 2.60)])
-    assert round(tables.format_ratios(busy)[0]["ratio"], 1) == 11.3
-    assert round(tables.format_ratios(quiet)[0]["ratio"], 1) == 10.7
+    assert round(ratios.format_ratios(busy)[0]["ratio"], 1) == 11.3
+    assert round(ratios.format_ratios(quiet)[0]["ratio"], 1) == 10.7
     assert round(rates.speed_up(27.76, 15.64), 1) == 1.8
 
 

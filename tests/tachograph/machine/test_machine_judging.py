@@ -183,3 +183,20 @@ def test_soak_counts_bad_steps():
     losses[2] = losses[6] = None
     found = outcome("soak", steps(losses=losses))
     assert found.reasons == ["2/202 (0.99%) losses not finite, first at step 3"]
+
+
+SLOWS = [*range(100), *range(102, 302, 2)]  # half of the steps take one second, the other half two
+
+
+def test_a_soak_that_slows_down_is_a_warning():
+    """0.5 of the first quarter's speed is a warning, with what the sensors said of both; another bound allows it."""
+    series = {"foreign_processors": [[float(second), second / 300] for second in range(0, 301, 10)]}
+    watched = steps(losses=[2.0] * 199 + [0.1], step_ends=[float(end) for end in SLOWS], series=series)
+    watched["losses"][-20:] = [0.1] * 20
+    found = outcome("soak", watched)
+    assert found.verdict == "WARN"
+    assert found.reasons[0].startswith(
+        "slowed down: the last quarter ran at 0.50 of the first one's speed, allowed is 0.9"
+    )
+    assert "processors used by others 0.1167, then 0.8833" in found.reasons[0]
+    assert outcome("soak", watched, bounds=Bounds(soak_speed=0.5)).verdict == "PASS"

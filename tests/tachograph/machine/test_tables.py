@@ -2,25 +2,48 @@
 
 from __future__ import annotations
 
+import pytest
 from measured_cells import cell_of, ended, matmul, measured, training
 
-from tachograph.machine import tables
+from tachograph.machine import ratios, tables
 from tachograph.machine.contention import contention
 from tachograph.models.bounds import Bounds
 from tachograph.models.machine import Quiet
 
 
-def test_contended_rates_are_lower_bounds_but_ratios_are_not():
-    """A contended rate is marked ≥ and held back; the speed-up carries that it was contended and no mark."""
-    pair = [training(64, 256, "cuda:0", 7360.0, foreign=5.0), training(64, 256, "cpu", 5892.0)]
-    rows = tables.training(pair)
+def test_contended_rates_are_lower_bounds():
+    """A contended rate is marked ≥ and held back, and so is one of which nobody knows."""
+    rows = tables.training([training(64, 256, "cuda:0", 7360.0, foreign=5.0), training(64, 256, "cpu", 5892.0)])
     assert [row["mark"] for row in rows] == ["≥", "≥"]  # best of several, in any case
     assert [row["held_back"] for row in rows] == ["re-measure on an idle host", None]
-    (ratio,) = tables.speed_ups(rows)
-    assert ratio["contended"] is True
-    assert "mark" not in ratio
     assert tables.matmul([matmul("64", "fp32", 1.0)])[0]["mark"] == ""
     assert tables.matmul([matmul("64", "fp32", 1.0, foreign=None)])[0]["mark"] == "≥"
+
+
+@pytest.mark.parametrize(
+    ("foreign", "withheld"),
+    [
+        (0.0, None),
+        (5.0, "measured one after the other, and the host was not quiet"),
+        (None, "measured one after the other, and whether the host was quiet is not known"),
+    ],
+)
+def test_ratio_of_rates_that_work_beside_may_have_lowered_is_withheld(foreign, withheld):
+    """Rates are not measured in turns: where one host was not shown to be quiet there is no ratio, but a reason."""
+    rows = tables.training([training(64, 256, "cuda:0", 7360.0, foreign=foreign), training(64, 256, "cpu", 5888.0)])
+    (ratio,) = ratios.speed_ups(rows)
+    assert (ratio["speed_up"], ratio["withheld"]) == (None if withheld else 1.25, withheld)
+    formats = tables.matmul([matmul("64", "bf16", 3.0, foreign=foreign), matmul("64", "fp32", 2.0)])
+    (ratio,) = ratios.format_ratios(formats)
+    assert (ratio["ratio"], ratio["withheld"]) == (None if withheld else 1.5, withheld)
+
+
+def test_ratio_of_an_unsteady_window_is_withheld():
+    """A quiet host whose window was not steady gives no ratio either."""
+    fast, slow = matmul("64", "bf16", 3.0), matmul("64", "fp32", 2.0)
+    slow.record["measured"]["sustained"]["steady"] = False
+    (ratio,) = ratios.format_ratios(tables.matmul([fast, slow]))
+    assert (ratio["ratio"], ratio["withheld"]) == (None, "measured one after the other, and a window was not steady")
 
 
 def test_quiet_is_what_the_study_registered():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from measured_cells import cell_of, ended, file_of, host, measured
 
+from tachograph.machine.measured import MeasuredCell
 from tachograph.machine.outcome import judge_cell
 from tachograph.machine.selftest import selftest
 from tachograph.machine.summary import summary
@@ -73,8 +74,36 @@ def test_selftest_passes_only_if_everything_was_planted_and_caught():
     assert selftest([planted("NaN"), crash()], FAULTS)["verdict"] == "PASS"
     assert selftest([planted("NaN", "PASS"), crash()], FAULTS)["verdict"] == "FAIL"
     assert selftest([planted("NaN", named="crash"), crash()], FAULTS)["verdict"] == "FAIL"
-    assert selftest([planted("NaN")], FAULTS)["verdict"] == "INCOMPLETE"
+    not_run = ended("correctness", "matmul", {}, "not run", fault="crash")
+    assert selftest([planted("NaN"), not_run], FAULTS)["verdict"] == "INCOMPLETE"
     assert selftest([], FAULTS) == {**selftest([], FAULTS), "registered": False, "verdict": None}
+
+
+@pytest.mark.parametrize("cells", [[], [planted("NaN")], [crash()], [planted("NaN"), crash()]])
+def test_what_is_not_planted_changes_no_verdict(cells):
+    """Planting none, some or all of the faults, all caught, gives the same verdict; what was not planted has none."""
+    cells = [measured("correctness", "matmul", {}, {}), *cells]
+    found = selftest(cells, FAULTS)
+    assert summary(cells, found, "as-installed")["verdict"] == "PASS"
+    names = {one.cell.fault for one in cells}
+    assert [row["verdict"] for row in found["rows"]] == ["PASS" if name in names else None for name in FAULTS]
+
+
+def test_a_fault_that_was_not_run_is_incomplete():
+    """A planted fault that time did not suffice for leaves open what would have been seen."""
+    not_run = ended("soak", "training", {}, "not run", fault="crash")
+    cells = [measured("correctness", "matmul", {}, {}), planted("NaN"), not_run]
+    found = summary(cells, selftest(cells, FAULTS), "as-installed")
+    assert found["verdict"] == "INCOMPLETE"
+    assert found["because"] == ["a planted fault was not run, so what passed is not shown"]
+
+
+def test_planted_faults_alone_say_nothing_of_the_machine():
+    """A study whose only cells hold faults, all caught, has no verdict better than INCOMPLETE."""
+    probe = MeasuredCell(cell_of("probe", "probe", {}), "done", Verdict.PASS)
+    cells = [probe, planted("NaN"), crash()]
+    found = summary(cells, selftest(cells, FAULTS), "as-installed")
+    assert (found["verdict"], found["planned"]) == ("INCOMPLETE", 0)
 
 
 def test_a_blind_check_never_passes():

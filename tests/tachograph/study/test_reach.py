@@ -148,6 +148,7 @@ def test_registered_spread_is_that_of_the_record_it_names(name: str) -> None:
     }
     for metric in study.curves:
         assert "docs/example-record" in metric.reason
+        assert name == "quickstart" or not {0, 1} & set(study.design.seeds)  # else the pilot were not independent
         runs = {key: [json.loads(line)[metric.column] for line in lines] for key, lines in histories.items()}
         spreads = []
         for window in (slice(0, 4), slice(4, 7), slice(7, 10)):
@@ -157,7 +158,7 @@ def test_registered_spread_is_that_of_the_record_it_names(name: str) -> None:
             ]
             spreads.append(math.sqrt(fmean(halves)))
         assert metric.sigma_seed == pytest.approx(max(spreads), rel=0.01)
-        assert metric.margin == pytest.approx(3 * max(spreads), rel=0.04)
+        assert metric.delta == pytest.approx(3 * max(spreads), rel=0.01)
         assert len({tuple(values) for values in runs.values()}) > 1  # else a comparison could show nothing
 
 

@@ -1,0 +1,75 @@
+"""The box of what a machine study does not show: cells without a result, what nobody asked, what no sensor gave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+from tachograph.machine.cells import PROBE
+from tachograph.machine.measured import MeasuredCell
+from tachograph.machine.outcome import DONE
+from tachograph.machine.selftest import clean
+from tachograph.machine.verdict import Verdict
+from tachograph.models.cells import CellKind
+from tachograph.models.checker import Checker
+
+QUANTITIES = {
+    "power_watts": "power of an accelerator",
+    "package_power_watts": "power of the processor",
+    "clock_mhz": "clock of an accelerator",
+    "cpu_clock_mhz": "clock of the processor",
+    "cpu_temperature_celsius": "temperature of the processor",
+    "foreign_processors": "work of other programs",
+}
+ASKED: tuple[CellKind, ...] = ("correctness", "repeatability")  # kinds of which a reader wants to know what is left out
+
+
+def not_asked(measured: Sequence[MeasuredCell], checker: Checker) -> dict[str, list[str]]:
+    """By kind, the operations of the checker that no cell without a planted fault asks for."""
+    asked = {(one.cell.kind, one.cell.operation) for one in clean(measured)}
+    return {kind: [name for name in checker.operations.get(kind, {}) if (kind, name) not in asked] for kind in ASKED}
+
+
+def not_measured(measured: Sequence[MeasuredCell], sections: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The box of what this check does not show, ``{"what", "why"}``."""
+    found: list[dict[str, str]] = []
+
+    def say(what: str, why: str) -> None:
+        found.append({"what": what, "why": why})
+
+    own = clean(measured)
+    for one in own:
+        if one.outcome != DONE:
+            say(one.cell.name, f"{one.outcome}: {'; '.join(one.reasons)}")
+        elif one.verdict is Verdict.INCOMPLETE:
+            say(one.cell.name, "; ".join(one.reasons))
+    for kind in get_args(CellKind):
+        if not any(one.cell.kind == kind for one in own):
+            say(kind, "no cell is registered")
+    for kind, operations in sections["not_asked"].items():
+        if operations and any(one.cell.kind == kind for one in own):
+            say(f"{kind} of {', '.join(operations)}", "no cell asks for it")
+    done = [one for one in own if one.record is not None and one.cell.kind != PROBE]
+    if done and all(one.settings.get("device") == "cpu" for one in done):
+        say("accelerators", "every cell ran on the processor")
+    if len({one.cell.arm for one in own}) == 1:
+        say("environment workarounds", "one environment is registered")
+    if any(row["peak"] is None for row in sections["rows"]["matmul"]):
+        say("share of the peak", "no peak is declared for these number formats, so no rate was held against one")
+    for row in sections["selftest"]["rows"]:
+        if not row["planted"]:
+            say(f"whether “{row['fault']}” would be caught", "it was not planted")
+    for name, words in QUANTITIES.items():
+        known = [one.record["host"].get(name) for one in done if one.record]
+        shown = {one[end] for one in known if one for end in ("min", "max")}
+        if name == "cpu_clock_mhz" and len(shown) == 1:
+            constant = f"the system showed {shown.pop():,.0f} MHz at all times, as virtual machines do"
+            say("changes of the processor's clock", f"{constant}; that number is what table and figure repeat")
+        if not any(known):
+            reasons = [one.record["host"]["unknown"].get(name) for one in done if one.record]
+            say(words, next((reason for reason in reasons if reason), "no cell sampled it"))
+    libraries = {one.settings.get("library") for one in done} - {None}
+    if libraries and len(libraries) == 1:
+        say("another BLAS library", f"only {libraries.pop()}'s was asked")
+    say("any claim about learning or playing strength", "nothing was trained to a goal")
+    return found
