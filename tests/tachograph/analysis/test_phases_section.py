@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tachograph.analysis.evaluation import projection
 from tachograph.analysis.phases import ceilings, checkpoints_among, phases
+from tachograph.analysis.projection import projection
 from tachograph.analysis.sealed import SealedStudy, read_sealed
 from tachograph.analysis.study import sections
 from tachograph.models.study import Projection
@@ -134,7 +134,7 @@ def test_part_that_is_everything_has_no_limit() -> None:
 
 
 def test_nested_timer_that_nobody_declared_is_found(sealed: SealedStudy) -> None:
-    """A third timer that runs inside the update: the sum exceeds the iteration, it is named and not ranked."""
+    """A third timer that runs inside the update: the sum is too much, it is named and ranked as part of another."""
     trainer = sealed.trainer
     declared = [*trainer.history.phases, Phase(name="inner", column="inner_seconds")]
     history = trainer.history.model_copy(update={"phases": declared})
@@ -151,6 +151,7 @@ def test_nested_timer_that_nobody_declared_is_found(sealed: SealedStudy) -> None
         assert "too much: inner must lie inside other timers" in one["warnings"][0]
     ranked = ceilings({"arms": {}, "rows": []}, found)
     assert all(row["part"] != "inner" for one in ranked for row in one["rows"])
+    assert [[(row["part"], row["part_of"]) for row in one["nested"]] for one in ranked] == [[("inner", None)]] * 2
 
 
 def test_trainer_without_phases_has_no_table(sealed: SealedStudy, analysis: dict[str, Any]) -> None:
@@ -174,8 +175,8 @@ def test_page_names_the_parts_on_which_no_work_pays() -> None:
         "phases": {"arms": {}, "checks": [], "reason": "none"},
         "registration": {"arm_order": ["reference", "fast"]},
         "ceilings": [
-            {"arm": "fast", "whole": "step", "rows": rows},
-            {"arm": "reference", "whole": "step", "rows": rows[:2]},
+            {"arm": "fast", "whole": "step", "rows": rows, "nested": []},
+            {"arm": "reference", "whole": "step", "rows": rows[:2], "nested": []},
         ],
     }
     text = phases_page(record)
@@ -188,15 +189,16 @@ def test_projection_counts_evaluations_alike_in_all_arms(sealed: SealedStudy) ->
     study = sealed.study.model_copy(update={"projection": Projection(iterations=3600, evaluation_every=[10])})
     tables = {arm: {"seconds": 2.0, "checkpoints": 0} for arm in sealed.study.arms}
     costs = {
-        "reference": {"excess": 5.0, "told": True, "timer": 4.0, "every": 7},
-        "fast": {"excess": 1.0, "told": False, "timer": 3.0, "every": 7},
+        "reference": {"excess": 5.0, "told": True, "timer": 4.0, "every": 7, "games": None},
+        "fast": {"excess": 1.0, "told": False, "timer": 3.0, "every": 7, "games": None},
     }
-    rows = projection(replace(sealed, study=study), {"arms": tables}, {"arms": costs})["arms"]
+    kinds = {arm: {"kinds": [one]} for arm, one in costs.items()}
+    rows = projection(replace(sealed, study=study), {"arms": tables}, {"arms": kinds})["rows"]
     found = {(row["arm"], row["every"]): row for row in rows}
     assert set(found) == {(arm, every) for arm in costs for every in (None, 10)}
     assert found["reference", None]["hours"] == pytest.approx(2.0)
     assert (found["reference", 10]["hours"], found["fast", 10]["hours"]) == pytest.approx((2.4, 2.3))
     assert {found[arm, 10]["evaluation_by"] for arm in costs} == {"timer"}
     costs["fast"]["told"] = True
-    rows = projection(replace(sealed, study=study), {"arms": tables}, {"arms": costs})["arms"]
+    rows = projection(replace(sealed, study=study), {"arms": tables}, {"arms": kinds})["rows"]
     assert {row["arm"]: row["hours"] for row in rows if row["every"]} == pytest.approx({"reference": 2.5, "fast": 2.1})
