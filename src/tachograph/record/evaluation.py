@@ -7,6 +7,7 @@ from typing import Any
 from tachograph.record.markdown import UNKNOWN, percent, significant, table, text
 
 Record = dict[str, Any]
+LAST_DIGITS = 1e-9  # relative: what sums of floats differ by
 
 
 def evaluation(record: Record) -> str:
@@ -62,7 +63,9 @@ def _cost(name: str, one: dict[str, Any]) -> str:
             f"rests on the trainer's own timer. {timer}."
         )
     more = one["excess"] - one["timer"]
-    if one["excess_low"] <= one["timer"] <= one["excess_high"]:
+    if abs(more) <= LAST_DIGITS * one["seconds"]:
+        timer += ", as the iteration shows"
+    elif one["excess_low"] <= one["timer"] <= one["excess_high"]:
         timer += ", which lies in that interval" if _spreads(one) else ""
     else:
         timer += f", {significant(abs(more), 4)} s {'less' if more > 0 else 'more'} than the iteration shows"
@@ -83,7 +86,7 @@ def _saving(one: dict[str, Any]) -> str:
 
 def _spreads(one: dict[str, Any]) -> bool:
     """Whether the interval is more than the last digits: a coarse clock is no certainty."""
-    return bool(one["excess_high"] - one["excess_low"] > 1e-9 * one["seconds"])
+    return bool(one["excess_high"] - one["excess_low"] > LAST_DIGITS * one["seconds"])
 
 
 def _where(iterations: list[int]) -> str:
@@ -104,14 +107,14 @@ def _spread(one: dict[str, Any]) -> str:
     bounded = one["engine_ceiling"] is not None
     headers = ["games", "an evaluation every … iterations"]
     headers += [*(["excess, s/iteration"] if one["told"] else []), "own timer, s/iteration", "share of an iteration"]
-    headers += ["iteration at most, were the network to take no time"] if bounded else []
+    headers += ["iteration at most, without the network's timed seconds"] if bounded else []
     rows = []
     for row, every in [(one, how), *((row, str(row["every"])) for row in one["projected"])]:
         spread = row["amortised"] if one["told"] else row["amortised_timer"]
         cells = [_size(row, row is one), every]
         cells += [significant(row["amortised"], 4)] if one["told"] else []
         cells += [significant(row["amortised_timer"], 4), percent(spread / (one["plain_seconds"] + spread))]
-        cells += [f"{row['engine_ceiling']:.3f}x"] if bounded else []
+        cells += ["no limit" if row["engine_ceiling"] is None else f"{row['engine_ceiling']:.3f}x"] if bounded else []
         rows.append(cells)
     note = ""
     if one["projected"]:
