@@ -20,22 +20,24 @@ from tachograph.models.trainer import Phase as DeclaredPhase
 
 
 def phases(sealed: SealedStudy, factors: list[dict[str, Any]]) -> dict[str, Any]:
-    """``arms`` (total, rows with seconds and share per iteration, warnings), Amdahl ``checks``, or a ``reason``.
+    """``arms`` (total, rows with seconds and share per iteration, warnings), ``stage_alone``, or a ``reason``.
+
+    ``stage_alone``: for each other arm, what Amdahl's law makes of the iteration if the stage alone had changed.
 
     The means are over the retained iterations of all counted runs of an arm. ``factors`` is the section of that name.
     """
     if not plain_phases(sealed.trainer.history):
-        return {"arms": {}, "checks": [], "reason": "the trainer file declares no phase"}
+        return {"arms": {}, "stage_alone": [], "reason": "the trainer file declares no phase"}
     arms: dict[str, tuple[PhaseTable, int]] = {}
     for arm in sealed.study.arms:
         found = judged(f"the phases of {arm}", lambda arm=arm: _of_arm(sealed, arm))  # type: ignore[misc]
         if found.result is None:
-            return {"arms": {}, "checks": [], "reason": found.reason}
+            return {"arms": {}, "stage_alone": [], "reason": found.reason}
         arms[arm] = found.result
     tables = {arm: table for arm, (table, _) in arms.items()}
     return {
         "arms": {arm: arm_row(*one) for arm, one in arms.items()},
-        "checks": [one for arm in sealed.other_arms if (one := _check(sealed, tables, factors, arm))],
+        "stage_alone": [one for arm in sealed.other_arms if (one := _check(sealed, tables, factors, arm))],
     }
 
 

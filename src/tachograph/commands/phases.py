@@ -67,14 +67,14 @@ def run(arguments: argparse.Namespace) -> int:
     name = trainer.name
     found: dict[str, Any] = {
         "registration": {"arm_order": [name]},
-        "phases": {"arms": {}, "checks": [], "reason": "the trainer file declares no phase"},
+        "phases": {"arms": {}, "stage_alone": [], "reason": "the trainer file declares no phase"},
         "evaluation": {"arms": {}},
     }
     declared_phases = plain_phases(trainer.history)
     if declared_phases:
         table = judged("the phases", lambda: table_of([history], declared_phases, 0))
         known = {} if table.result is None else {name: arm_row(table.result, checkpoints_among([history], 0))}
-        found["phases"] = {"arms": known, "checks": [], "reason": table.reason}
+        found["phases"] = {"arms": known, "stage_alone": [], "reason": table.reason}
     found["ceilings"] = ceilings({"arms": {}, "rows": []}, found["phases"])
     declared = trainer.history.evaluation
     if declared is not None:

@@ -20,7 +20,7 @@ def phases(record: Record, over: str = "the iterations after warm-up of all runs
     parts += [
         f"**{text(arm)}**: {text(warning)}." for arm, one in section["arms"].items() for warning in one["warnings"]
     ]
-    parts += [_check(one) for one in section["checks"]]
+    parts += [_check(one) for one in section["stage_alone"]]
     parts += [_ceilings(record, whole) for whole in ("step", "iteration")]
     return "\n\n".join(part for part in parts if part)
 

@@ -55,7 +55,7 @@ def test_phases_are_means_after_warmup(executed: Path, analysis: dict[str, Any],
 
 def test_stage_alone_predicts_the_iteration(executed: Path, analysis: dict[str, Any]) -> None:
     """Amdahl's law: 1 / (1 - s + s/f) with the stage's share of the reference and its factor, by hand."""
-    check = analysis["phases"]["checks"][0]
+    check = analysis["phases"]["stage_alone"][0]
     share = mean_of(executed, "reference", "collection_seconds") / mean_of(executed, "reference", "iteration_seconds")
     factor = {one["quantity"]: one["factor"] for one in analysis["factors"] if one["kind"] == "retained"}
     assert check["share"] == pytest.approx(share)
@@ -77,7 +77,7 @@ def test_prediction_from_the_stage_fails_when_another_phase_changed(
             run = replace(run, history=replace(run.history, durations={**run.history.durations, **slower}))
         runs[key] = run
     changed = sections(replace(sealed, runs=runs))
-    check = changed["phases"]["checks"][0]
+    check = changed["phases"]["stage_alone"][0]
     assert check["flagged"]
     assert check["most"]["phase"] == "move update"
     assert changed["phases"]["arms"]["fast"]["covered"] == pytest.approx(1, abs=0.05)
@@ -171,7 +171,7 @@ def test_page_names_the_parts_on_which_no_work_pays() -> None:
         for name, share in (("forward", 0.9), ("sampling", 0.06), ("copies", 0.04))
     ]
     record = {
-        "phases": {"arms": {}, "checks": [], "reason": "none"},
+        "phases": {"arms": {}, "stage_alone": [], "reason": "none"},
         "registration": {"arm_order": ["reference", "fast"]},
         "ceilings": [
             {"arm": "fast", "whole": "step", "rows": rows},
