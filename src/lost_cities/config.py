@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from lost_cities.errors import LostCitiesError
+from lost_cities.idle_options import refuse_idle
 from lost_cities.rules import Rules, make_rules
 
 PER_PROCESSOR, LEAST_BOUND = 4, 16  # most threads of a process, and most workers; so many on any machine
@@ -73,7 +74,7 @@ class Traversal(Section):
     sampling: Literal["outcome", "external"] = Field(
         default="outcome", description="one action of the traverser explores, or every one is tried"
     )
-    epsilon: float = Field(default=0.05, gt=0, le=1, description="exploration of outcome sampling")
+    epsilon: float = Field(default=0.05, gt=0, le=1, description="outcome sampling: exploration")
     explored_share: float = Field(
         default=1.0,
         gt=0,
@@ -85,9 +86,11 @@ class Traversal(Section):
     )
     points_per_unit: float = Field(default=50.0, gt=0, description="scale of the advantages that networks learn")
     inference: Literal["single", "batched"] = "batched"
-    width: AtOnce = Field(default=256, description="traversals side by side when batched")
+    width: AtOnce = Field(
+        default=256, description="batched: most traversals side by side in a process, never more than it has to walk"
+    )
     num_workers: CountOrNone = Field(default=0, description="processes; 0 traverses in the trainer's own")
-    worker_chunk_size: AtOnce = Field(default=140, description="traversals that a worker takes at a time")
+    worker_chunk_size: AtOnce = Field(default=140, description="workers: traversals that one takes at a time")
     device: str = Field(default="cpu", description="of the networks that traversals ask: cpu, cuda or cuda:N")
     max_decisions: Count = Field(default=200_000, description="most decisions of one traversal; more is an error")
 
@@ -151,10 +154,13 @@ class Config(Section):
 def load_config(path: Path | None, overrides: Sequence[str] = ()) -> Config:
     """The configuration in ``path`` (defaults without one) with ``section.key=value`` overrides.
 
+    An option that does nothing is refused where it is set: in the file by the file alone, since an override may switch
+    off what it belongs to, and among the overrides by all that is set.
     :class:`LostCitiesError` names the file or override, the key, what was found and what is expected.
     """
     values = {} if path is None else _read_yaml(path)
     config = _validated(Config, values, "the defaults" if path is None else str(path))
+    refuse_idle(config, (f"{section}.{name}" for section, keys in values.items() for name in keys), str(path))
     for override in overrides:
         key, equals, text = override.partition("=")
         if not equals:
@@ -164,6 +170,7 @@ def load_config(path: Path | None, overrides: Sequence[str] = ()) -> Config:
         changed[section][name] = _parse(key, text, _field(section, name))
         config = _validated(Config, changed, f"--set {override}")
     check(config)
+    refuse_idle(config, (override.partition("=")[0] for override in overrides), "--set")
     return config
 
 

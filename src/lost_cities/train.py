@@ -143,6 +143,7 @@ def _facts(config: Config) -> dict[str, Any]:
     return {
         "device": run.device,
         "traversal_device": traversal.device,
+        "evaluation_device": config.evaluation.device,
         "inference": traversal.inference,
         "sampling": traversal.sampling,
         "traversal_workers": traversal.num_workers,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from lost_cities.cli import main
 from lost_cities.config import Config, load_config
@@ -165,6 +166,62 @@ def test_batch_sizes_rise(sizes, tmp_path, capsys):
         main(["forward", "--batch-sizes", sizes, "--out", str(tmp_path / "x.json")])
     assert ended.value.code == 2
     assert "--batch-sizes: found" in capsys.readouterr().err
+
+
+IDLE = [  # an option, a value that is not its default, a section's options with which that does nothing, what it needs
+    ("game.bonus_cards", 3, {"bonus": 0}, "game.bonus of 1 or more"),
+    ("traversal.epsilon", 0.3, {"sampling": "external"}, "traversal.sampling outcome"),
+    ("traversal.baseline", "none", {"sampling": "external"}, "traversal.sampling outcome"),
+    ("traversal.width", 32, {"inference": "single"}, "traversal.inference batched"),
+    ("traversal.worker_chunk_size", 35, {"num_workers": 0}, "traversal.num_workers of 1 or more"),
+    ("evaluation.games", 9, {"eval_every": 0}, "evaluation.eval_every of 1 or more"),
+    ("evaluation.light_games", 9, {"light_every": 0}, "evaluation.light_every of 1 or more"),
+    ("evaluation.light_opponents", ["random"], {"light_every": 0}, "evaluation.light_every of 1 or more"),
+    ("evaluation.num_workers", 2, {"eval_every": 0}, "evaluation.eval_every or evaluation.light_every of 1 or more"),
+    ("evaluation.diagnostics", False, {"eval_every": 0}, "evaluation.eval_every or evaluation.light_every of 1 or"),
+]
+HELPFUL = {
+    "bonus": 5,
+    "num_workers": 1,
+    "light_every": 5,
+    "eval_every": 5,
+    "sampling": "outcome",
+    "inference": "batched",
+}
+
+
+def override(key: str, value: object) -> str:
+    text = ",".join(value) if isinstance(value, list) else str(value)
+    return f"{key}={text}"
+
+
+@pytest.mark.parametrize(("option", "value", "beside", "needs"), IDLE)
+def test_an_option_without_effect_is_refused_where_it_is_set(option, value, beside, needs, tmp_path):
+    """Among overrides, in whatever order, and in a file: one sentence with the option and what it needs."""
+    section, name = option.split(".")
+    sentence = f"{option}: found {value!r}, which has no effect without {needs}"
+    switches = [override(f"{section}.{key}", one) for key, one in beside.items()]
+    for overrides in ([override(option, value), *switches], [*switches, override(option, value)]):
+        with pytest.raises(LostCitiesError) as caught:
+            load_config(None, overrides)
+        assert str(caught.value).startswith(f"--set: {sentence}")
+    path = tmp_path / "config.yaml"
+    path.write_text(yaml.safe_dump({section: {name: value, **beside}}))
+    with pytest.raises(LostCitiesError) as caught:
+        load_config(path)
+    assert str(caught.value).startswith(f"{path}: {sentence}")
+
+
+@pytest.mark.parametrize(("option", "value", "beside", "needs"), IDLE)
+def test_an_override_may_switch_off_what_a_file_sets(option, value, beside, needs, tmp_path):
+    """In the file the option has its effect; who switches that off on the command line knows. Defaults pass too."""
+    section, name = option.split(".")
+    path = tmp_path / "config.yaml"
+    path.write_text(yaml.safe_dump({section: {name: value, **{key: HELPFUL[key] for key in beside}}}))
+    switches = [override(f"{section}.{key}", one) for key, one in beside.items()]
+    assert getattr(getattr(load_config(path, switches), section), name) == value
+    default = getattr(getattr(Config(), section), name)
+    load_config(None, [override(option, default), *switches])
 
 
 def test_shipped_configurations_are_valid():

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 from games_of_lost_cities import pair_of_games
-from tiny_lost_cities import QUICK, tiny_config
+from tiny_lost_cities import QUICK, WITHOUT_EVALUATION, tiny_config
 
 from lost_cities.cli import main
 from lost_cities.config import load_config
@@ -111,13 +111,13 @@ def test_light_and_full_schedule():
     evaluator = Evaluator(config, 0)
     light, full = (["random", "safe_heuristic"], 3), (["random", "noisy_safe"], 9)
     assert [evaluator.due(i) for i in range(1, 7)] == [([], 0), light, ([], 0), light, ([], 0), full]
-    assert Evaluator(tiny_config("evaluation.eval_every=0"), 0).due(25) == ([], 0)
+    assert Evaluator(load_config(None, WITHOUT_EVALUATION), 0).due(25) == ([], 0)
 
 
 def test_exploitability_in_the_metrics(tmp_path):
     """evaluation.exploitability_every writes the exact value of a solvable game, which falls from uniform play's."""
-    settings = ["evaluation.exploitability_every=4", "evaluation.eval_every=0", "optimization.strategy_updates=100"]
-    arguments = [part for setting in [*QUICK, *settings] for part in ("--set", setting)]
+    settings = [*WITHOUT_EVALUATION, "evaluation.exploitability_every=4", "optimization.strategy_updates=100"]
+    arguments = [part for setting in settings for part in ("--set", setting)]
     assert main(["train", "--out", str(tmp_path / "out"), "--seed", "1", *arguments]) == 0
     rows = [json.loads(line) for line in (tmp_path / "out" / "metrics.jsonl").read_text().splitlines()]
     assert ["eval/exploitability" in row for row in rows] == [False, False, False, True]

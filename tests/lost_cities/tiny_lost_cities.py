@@ -23,7 +23,6 @@ QUICK = [
     "network.layers=2",
     "traversal.traversals_per_player=20",
     "traversal.points_per_unit=5",
-    "traversal.width=16",
     "memory.advantage_capacity=150",
     "memory.strategy_capacity=200",
     "optimization.advantage_updates=5",
@@ -35,6 +34,9 @@ QUICK = [
     "evaluation.opponents=random,noisy_safe",
     "checkpoint.every=2",
 ]
+# the same without evaluation, whose number of games then has no meaning
+WITHOUT_EVALUATION = [setting for setting in QUICK if not setting.startswith("evaluation.games")]
+WITHOUT_EVALUATION += ["evaluation.eval_every=0"]
 
 
 def tiny_config(*overrides: str) -> Config:

@@ -173,10 +173,21 @@ def _curves(sealed: SealedStudy, run: SealedRun, turns: list[Turn]) -> tuple[Cur
     columns = [metric.column for metric in sealed.study.curves]
     if not columns:
         return CurveVerdict.NO_VERDICT, "no curve is registered with a margin"
-    found = judged("the curves", lambda: _judged_curves(sealed, run, turns, columns))
+    absent = _in_no_run(sealed, turns, columns)
+    found = judged(
+        "the curves", lambda: _judged_curves(sealed, run, turns, [one for one in columns if one not in absent])
+    )
     if found.result is None:
         return CurveVerdict.NO_VERDICT, found.reason or "unknown"
-    return CurveVerdict(found.result["verdict"]), found.result["sentence"]
+    without = f"; without {', '.join(absent)}, which these runs were too short for" if absent else ""
+    return CurveVerdict(found.result["verdict"]), found.result["sentence"] + without
+
+
+def _in_no_run(sealed: SealedStudy, turns: list[Turn], columns: list[str]) -> list[str]:
+    """Columns that rows may lack, such as scores of an evaluation, and that no row of these short runs has."""
+    histories = [turn.history for turn in turns if turn.history is not None]
+    sparse = [column for column in columns if column in sealed.trainer.history.sparse_metrics]
+    return [column for column in sparse if not any(np.isfinite(one.curve(column)).any() for one in histories)]
 
 
 def _judged_curves(sealed: SealedStudy, run: SealedRun, turns: list[Turn], columns: list[str]) -> dict[str, Any]:

@@ -76,7 +76,8 @@ def _curve_verdict(sealed: SealedStudy, arm: str) -> dict[str, Any]:
 def judge_lines(sealed: SealedStudy, lines: Curves, rng: np.random.Generator) -> dict[str, Any]:
     """Verdict and tests on aligned curves, with the registered margins and error rate."""
     alpha = alpha_of(sealed.study)
-    resolution = [metric.resolution or 0.0 for metric in sealed.study.curves]
+    resolutions = {metric.column: metric.resolution or 0.0 for metric in sealed.study.curves}
+    resolution = [resolutions[metric] for metric in lines.metrics]
     difference = judged("test D", lambda: difference_test(lines, rng, alpha, resolution))
     margins = {metric.column: metric.delta for metric in sealed.study.curves}
     registered = [Window(one.name, one.first, one.last) for one in sealed.study.curve_windows]
@@ -85,6 +86,7 @@ def judge_lines(sealed: SealedStudy, lines: Curves, rng: np.random.Generator) ->
     )
     runs = f"{lines.k} + {lines.m} runs"
     judgement = curve_verdict(identical(lines), difference, equivalence, alpha, runs=runs)
+    evaluated = lines.evaluated()
     return {
         "verdict": str(judgement.verdict),
         "sentence": judgement.sentence,
@@ -95,6 +97,7 @@ def judge_lines(sealed: SealedStudy, lines: Curves, rng: np.random.Generator) ->
         "seed_correlation": seed_correlation(lines),
         "difference": _difference(difference),
         "equivalence": _equivalence(equivalence),
+        **({"evaluated": evaluated} if evaluated else {}),
     }
 
 

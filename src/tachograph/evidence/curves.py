@@ -49,6 +49,15 @@ class Curves:
     def m(self) -> int:
         return len(self.fast)
 
+    def present(self, metric: str) -> NDArray[np.bool_]:
+        """bool[I]: the iterations in which ``metric`` has a value, all of them unless it is sparse."""
+        return np.isfinite(self.reference[0, self.metrics.index(metric)])
+
+    def evaluated(self) -> dict[str, list[int]]:
+        """The iterations that a metric has values in, for every metric that some iteration lacks."""
+        places = {metric: self.present(metric) for metric in self.metrics}
+        return {metric: self.iteration[there].tolist() for metric, there in places.items() if not there.all()}
+
 
 @dataclass(frozen=True)
 class Window:

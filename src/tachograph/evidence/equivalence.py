@@ -66,8 +66,9 @@ def equivalence_test(
     """Intersection-union of two one-sided t tests (Berger 1982): level α without a correction.
 
     Unpaired: pooled SD, df = k+m-2. Paired: SD of the differences, df = n-1. ``margins`` in metric units.
+    A sparse metric is judged on the iterations that have it: a window with none of them has no cell.
     Raises :class:`CurveError` where no spread can be estimated (df < 1), for a margin that is not positive,
-    and for a window without iterations.
+    for a window without iterations and for a metric that no window holds.
     """
     df = curves.k - 1 if curves.paired else curves.k + curves.m - 2
     if df < 1:
@@ -78,18 +79,23 @@ def equivalence_test(
         margin = margins.get(metric, 0.0)
         if not 0 < margin < np.inf:
             raise CurveError(f"the margin of {metric!r} is {margin}, expected a positive number")
-        for window in windows:
-            inside = (curves.iteration >= window.first) & (curves.iteration <= window.last)
-            inside &= np.isfinite(curves.reference[0, row])
-            if not inside.any():
-                raise CurveError(
-                    f"window {window.name} ({window.first} to {window.last}) holds no iteration of {metric!r}"
-                )
+        places = [(window, _inside(curves, window) & curves.present(metric)) for window in windows]
+        judged = [(window, inside) for window, inside in places if inside.any()]
+        if not judged:
+            raise CurveError(f"no window holds an iteration of {metric!r}")
+        for window, inside in judged:
             reference = curves.reference[:, row, inside].mean(axis=1)
             fast = curves.fast[:, row, inside].mean(axis=1)
             cells.append(_cell(metric, window.name, reference, fast, margin, t, df, curves.paired))
     delta_star = max(max(abs(cell.low), abs(cell.high)) / cell.margin for cell in cells)
     return Equivalence(tuple(cells), delta_star, "paired t" if curves.paired else "pooled t")
+
+
+def _inside(curves: Curves, window: Window) -> NDArray[np.bool_]:
+    inside: NDArray[np.bool_] = (curves.iteration >= window.first) & (curves.iteration <= window.last)
+    if not inside.any():
+        raise CurveError(f"window {window.name} ({window.first} to {window.last}) holds no iteration")
+    return inside
 
 
 def _cell(

@@ -117,11 +117,11 @@ def _drift(record: Record) -> str:
             said = f"Of a drift over the session the blocks of {text(one['arm'])} tell nothing"
             lines.append(f"{said}: its interval reaches tenfold.")
             continue
-        called = "" if one["flagged"] else f"; none is called: that takes over 2 % and p up to {one['alpha']:.3g}"
+        called = f", so that none is shown: it takes over 2 % and p up to {one['alpha']:.3g}"
         lines.append(
             f"With a drift over the session taken out, the factor of {text(one['arm'])} is {one['factor']:.2f}x "
             f"(drift {one['total']:+.1%}, 95% interval {one['low']:+.1%} to {one['high']:+.1%}, p = {one['p']:.2g}"
-            f"{called})."
+            f"{'' if one['flagged'] else called})."
         )
     return " ".join(lines)
 

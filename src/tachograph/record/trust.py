@@ -78,6 +78,10 @@ def _verdict(one: dict[str, Any]) -> str:
             found.append("where it is negative, relabelling is not conservative")
     if "delta_star" in e:
         found.append(f"test E ({text(e['method'])}): δ\\* = {e['delta_star']:.2f} of the registered margins")
+    found += [
+        f"{text(metric)} judged on the evaluated iterations {', '.join(map(str, iterations))}"
+        for metric, iterations in one.get("evaluated", {}).items()
+    ]
     return f"{sentence} {'; '.join(found)}; α = {one['alpha']:g}."
 
 

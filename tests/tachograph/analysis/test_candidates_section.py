@@ -357,6 +357,36 @@ def test_curves_that_differ_by_more_than_their_margin_reject(sealed: SealedStudy
     assert row["measured"]["curves"] == "NOT MATCHED"
 
 
+def with_scores(sealed: SealedStudy) -> SealedStudy:
+    """The same study with a curve of evaluation scores, which not every iteration has."""
+    score = {"column": "score", "label": "score", "margin": 1.0, "reason": "a guess"}
+    study = Study.model_validate({**sealed.study.model_dump(by_alias=True), "curves": [*sealed.study.curves, score]})
+    described = sealed.trainer.history.model_copy(update={"sparse_metrics": ["score"]})
+    return replace(sealed, study=study, trainer=sealed.trainer.model_copy(update={"history": described}))
+
+
+def scored(text: str, score: float) -> str:
+    """The same history with an evaluation in its third iteration."""
+    rows = [json.loads(line) for line in text.splitlines()]
+    rows[2]["score"] = score
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def test_runs_too_short_for_an_evaluation_are_judged_by_the_other_curves(sealed: SealedStudy, tmp_path: Path) -> None:
+    """No run has a score: the loss alone gives the verdict, which says so; where there are scores they can reject."""
+    short = with_candidates(with_scores(sealed), {"short": in_turn(pairs=6), "scored": in_turn(pairs=6)}, tmp_path)
+    base = [history([5.0, 2.0, 2.0, 2.0], loss=0.001 * seed) for seed in range(6)]
+    own = [history([5.0, 1.0, 1.0, 1.0 + 0.001 * seed], loss=0.0011 * seed) for seed in range(6)]
+    short.add("short", *turns(base, own))
+    worse = [scored(text, 50.0 + seed) for seed, text in enumerate(own)]
+    short.add("scored", *turns([scored(text, 1.0 + seed) for seed, text in enumerate(base)], worse))
+    rows = short.rows()
+    assert rows["short"]["measured"]["curves"] == "MATCHED"
+    assert "without score, which these runs were too short for" in rows["short"]["measured"]["curves_sentence"]
+    assert (rows["scored"]["verdict"], rows["scored"]["reason"]) == ("REJECTED", "not-matched")
+    assert "score (mid) differs" in rows["scored"]["measured"]["curves_sentence"]
+
+
 def test_altered_history_gives_no_verdict(sealed: SealedStudy, tmp_path: Path) -> None:
     """A file that is not as it was sealed gives no number."""
     study = with_candidates(sealed, {"one": in_turn()}, tmp_path)

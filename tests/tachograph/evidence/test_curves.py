@@ -225,10 +225,27 @@ def test_sparse_metrics_count_where_every_run_has_them() -> None:
     assert cell.difference == pytest.approx((9 + 8 + 8.5 + 3.2) / 6 - (3.1 + 12.5) / 6)
     row = describe(curves)[0]
     assert (row.fast_max, row.fast_iteration) == (5.0, 4)
-    with pytest.raises(CurveError, match="holds no iteration of 'loss'"):
+    with pytest.raises(CurveError, match="no window holds an iteration of 'loss'"):
         equivalence_test(curves, {"loss": 1.0}, [Window("mid", 2, 3)])
     with pytest.raises(CurveError, match="in no iteration"):
         align([run("a", [np.nan, 1])], [run("b", [1, np.nan])], ["loss"], sparse=["loss"])
+
+
+def test_evaluated_iterations_are_judged_in_the_windows_that_hold_them() -> None:
+    """Of scores in iterations 4 and 8 of eight alone, the early third has none: mid and late are judged by them."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(6, 8))
+    rows[:, [0, 1, 2, 4, 5, 6]] = np.nan
+    names = "abcdef"
+    curves = align([run(names[i], rows[i]) for i in range(3)], [run(names[i], rows[i]) for i in range(3, 6)],
+                   ["loss"], sparse=["loss"])  # fmt: skip
+    assert curves.evaluated() == {"loss": [4, 8]}
+    cells = equivalence_test(curves, {"loss": 1.0}, default_windows(curves.iteration)).cells
+    assert [cell.window for cell in cells] == ["mid", "late"]
+    for cell, column in zip(cells, (3, 7), strict=True):
+        welch = stats.ttest_ind(rows[3:, column], rows[:3, column]).confidence_interval(0.90)
+        assert (cell.low, cell.high) == (pytest.approx(welch.low), pytest.approx(welch.high))
+    assert difference_test(curves, RNG).iteration in (4, 8)
 
 
 def test_pairs_are_made_by_seed() -> None:

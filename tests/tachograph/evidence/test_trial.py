@@ -94,8 +94,8 @@ def test_whole_from_a_part_of_document_000() -> None:
     [
         (CurveVerdict.NOT_MATCHED, Reason.NOT_MATCHED),
         (CurveVerdict.INVALID, Reason.NOT_MATCHED),
-        (CurveVerdict.NO_VERDICT, None),
-        (CurveVerdict.INCONCLUSIVE, None),
+        (CurveVerdict.NO_VERDICT, Reason.NUMERICS_NOT_SHOWN),
+        (CurveVerdict.INCONCLUSIVE, Reason.NUMERICS_NOT_SHOWN),
         (CurveVerdict.IDENTICAL, None),
     ],
 )

@@ -194,16 +194,26 @@ def test_run_without_a_headline_is_named_with_its_reason(sealed: SealedStudy) ->
 
 def test_drift_that_the_blocks_cannot_tell_has_no_number(record: dict[str, Any]) -> None:
     """An interval of -100 % to a billion says nothing of a drift, so that none was looked at."""
-    one = {"arm": "fast", "factor": 9.4, "total": -0.35, "low": -1.0, "high": 1e9, "flagged": False}
+    one = {
+        "arm": "fast",
+        "factor": 9.4,
+        "total": -0.35,
+        "low": -1.0,
+        "high": 1e9,
+        "p": 0.5,
+        "alpha": 0.025,
+        "flagged": False,
+    }
     record["drift"], record["reservations"] = [one], []
     page = reliability.reliability(record)
     assert "the blocks of fast tell nothing: its interval reaches tenfold" in page
     assert "9.40x" not in page
     assert "a drift over the session" in page.split("Not measured or not told apart: ")[1].split("\n")[0]
     record["drift"] = [{**one, "low": -0.4, "high": 0.3}]
-    assert "9.40x (drift -35.0%, 95% interval -40.0% to +30.0%, so that none is shown)" in reliability.reliability(
-        record
+    shown = (
+        "9.40x (drift -35.0%, 95% interval -40.0% to +30.0%, p = 0.5, so that none is shown: it takes over 2 % and p"
     )
+    assert shown in reliability.reliability(record)
 
 
 def flagged(run: SealedRun, row: int) -> SealedRun:
