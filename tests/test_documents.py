@@ -79,7 +79,9 @@ def test_defaults_of_the_least_study_are_those_of_the_models():
         if value == "none":
             assert expected[key] in (None, {}), key
         else:
-            found = expected[key].model_dump(exclude_none=True) if isinstance(expected[key], BaseModel) else expected[key]
+            found = (
+                expected[key].model_dump(exclude_none=True) if isinstance(expected[key], BaseModel) else expected[key]
+            )
             assert tomllib.loads(f"value = {value.strip('`')}")["value"] == found, key
 
 
