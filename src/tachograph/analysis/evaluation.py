@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from tachograph.analysis.engine import Engine, bound, engine_of
-from tachograph.analysis.phases import plain_phases
 from tachograph.analysis.rates import ITERATION
 from tachograph.analysis.sealed import SealedStudy
 from tachograph.evidence.breakdown import breakdown
@@ -57,7 +56,7 @@ def evaluation(sealed: SealedStudy) -> dict[str, Any]:
 
 def network_phases(history: HistoryFile) -> list[Phase]:
     """The phases outside of evaluations that time the network's answers; parallel ones are no share of an iteration."""
-    return [phase for phase in plain_phases(history) if phase.inference and not phase.parallel]
+    return [phase for phase in history.phases if phase.inference and not phase.parallel]
 
 
 def evaluation_of(
@@ -73,9 +72,9 @@ def evaluation_of(
     runs, all after ``warmup``. ``excess``: mean of its iterations minus the plain mean of their run, seconds, with its
     95 % interval. ``told``: the interval lies above 0. ``checkpoints`` of these iterations wrote one, and ``saving``
     says what became of that: see :func:`_without_saving`. ``timer``: the trainer's own timer, which may tell less, with
-    the least and the most of it. ``amortised``: seconds per iteration at the observed interval (``every``, by
-    ``every_from``) and at the registered ones; by the excess null unless it is told. Raises PhaseError if no run of
-    the arm holds an evaluation, or none holds both.
+    the least and the most of it. ``by_excess`` and ``by_timer``: seconds per iteration at the observed interval
+    (``every``, by ``every_from``) and at the registered ones; by the excess null unless it is told. Raises PhaseError
+    if no run of the arm holds an evaluation, or none holds both.
     """
     if not histories:
         raise PhaseError("no run of the arm counts")
@@ -216,8 +215,8 @@ def _spread_over(row: Row, engine: Engine, games: int | None, every: float, fact
     return {
         "games": games,
         "every": every,
-        "amortised": by_excess,
-        "amortised_timer": by_timer,
+        "by_excess": by_excess,
+        "by_timer": by_timer,
         "engine_ceiling": bound(whole, network),
     }
 

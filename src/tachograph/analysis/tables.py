@@ -157,20 +157,20 @@ def _supply(analysis: Analysis) -> Rows:
 
 
 def _evaluation(analysis: Analysis) -> Rows:
-    columns = ["arm", "games", "every", "amortised", "amortised_timer", "observed", "excess", "excess_low",
+    columns = ["arm", "games", "every", "by_excess", "by_timer", "observed", "excess", "excess_low",
                "excess_high", "told", "timer", "evaluations"]  # fmt: skip
     rows = []
     for arm, one in analysis["evaluation"]["arms"].items():
         for kind in _kinds(one):
-            known = [kind[column] for column in columns[6:]]
+            known = [kind.get(column) for column in columns[6:]]  # an earlier version's record lacks some
             for row, observed in [(kind, True), *((row, False) for row in kind["projected"])]:
-                spread = [row.get("games"), *(row[column] for column in columns[2:5])]
+                spread = [row.get("games"), *(row.get(column) for column in columns[2:5])]
                 rows.append([arm, *spread, observed, *known, row.get("engine_ceiling")])
     return [*columns, "engine_ceiling"], rows
 
 
 def _kinds(one: Analysis) -> list[Analysis]:
-    """The kinds of evaluations of an arm; records up to 0.3 hold a single row for all of them."""
+    """The kinds of evaluations of an arm; those of an earlier version are a single row for all of them."""
     kinds: list[Analysis] = one.get("kinds", [one] if "excess" in one else [])
     return kinds
 
@@ -197,7 +197,7 @@ def _projection(analysis: Analysis) -> Rows:
     ranged = [f"{name}{end}" for name in ("seconds", "hours") for end in ("", "_low", "_high")]
     columns = ["arm", "every", "games", "beside_seconds", "runs", *ranged, "evaluation_by"]
     section = analysis["projection"]
-    rows = section.get("rows", section.get("arms", []))  # called so up to 0.3
+    rows = section.get("rows", section.get("arms", []))  # of an earlier version: one row per arm
     return columns, [[row.get(column) for column in columns] for row in rows]
 
 

@@ -110,10 +110,10 @@ def _spread(one: dict[str, Any]) -> str:
     headers += ["iteration at most, without the network's timed seconds"] if bounded else []
     rows = []
     for row, every in [(one, how), *((row, str(row["every"])) for row in one["projected"])]:
-        spread = row["amortised"] if one["told"] else row["amortised_timer"]
+        spread = row["by_excess"] if one["told"] else row["by_timer"]
         cells = [_size(row, row is one), every]
-        cells += [significant(row["amortised"], 4)] if one["told"] else []
-        cells += [significant(row["amortised_timer"], 4), percent(spread / (one["plain_seconds"] + spread))]
+        cells += [significant(row["by_excess"], 4)] if one["told"] else []
+        cells += [significant(row["by_timer"], 4), percent(spread / (one["plain_seconds"] + spread))]
         cells += ["no limit" if row["engine_ceiling"] is None else f"{row['engine_ceiling']:.3f}x"] if bounded else []
         rows.append(cells)
     note = ""

@@ -48,7 +48,7 @@ def test_checkpoint_is_no_part_of_the_excess(tmp_path: Path) -> None:
     found = saving(tmp_path, 5.0, 25, timer=True)
     assert (found["excess"], found["timer"], found["seconds"]) == pytest.approx((18, 18, 28))
     assert (found["checkpoints"], found["saving"], found["told"]) == (4, "timer", True)
-    assert found["amortised"] == pytest.approx(0.72)
+    assert found["by_excess"] == pytest.approx(0.72)
 
 
 def test_evaluations_with_a_checkpoint_of_unknown_time_are_left_out(tmp_path: Path) -> None:
@@ -63,8 +63,8 @@ def test_excess_that_holds_checkpoints_tells_nothing(tmp_path: Path) -> None:
     """Each evaluation saved, nobody took the time: 23 s are shown as what they are, and only the timer is spread."""
     found = saving(tmp_path, 5.0, 25, timer=False)
     assert found["excess"] == pytest.approx(23)
-    assert (found["saving"], found["told"], found["amortised"]) == ("inside", False, None)
-    assert found["amortised_timer"] == pytest.approx(0.72)
+    assert (found["saving"], found["told"], found["by_excess"]) == ("inside", False, None)
+    assert found["by_timer"] == pytest.approx(0.72)
     told = page({"kinds": [found], **engine_without_timers()})
     assert "**It holds what 4 of the former wrote as a checkpoint**, whose time nobody took" in told
     assert "cannot be told from one without" not in told
@@ -108,9 +108,9 @@ def test_light_and_full_evaluations_are_told_apart(tmp_path: Path) -> None:
     full, light = evaluation_of([light_and_full(tmp_path)], GAMES, 0, spread)["kinds"]
     assert (full["games"], full["evaluations"], light["games"], light["evaluations"]) == (100, 4, 20, 16)
     assert (full["excess"], light["excess"]) == pytest.approx((18, 1))
-    assert [(row["games"], row["amortised"]) for row in full["projected"]] == [(100, 0.72), (1000, 7.2)]
+    assert [(row["games"], row["by_excess"]) for row in full["projected"]] == [(100, 0.72), (1000, 7.2)]
     assert light["projected"] == []
-    assert (full["every"], full["amortised"]) == (25, pytest.approx(0.72))
+    assert (full["every"], full["by_excess"]) == (25, pytest.approx(0.72))
     assert light["every"] == pytest.approx(90 / 15)  # from 5 to 95 in 15 steps, as each fifth is a full one
     assert [row["subject"] for row in light["breakdown"]["rows"]] == ["random"]
     assert {row["subject"]: row["elapsed"] for row in full["breakdown"]["rows"]} == {"strict": 12.0, "random": 5.0}
@@ -120,8 +120,8 @@ def test_size_of_a_light_evaluation_is_told_from_the_light_ones(tmp_path: Path) 
     """A registered number of games that a kind has is told from that kind; others in proportion from the largest."""
     spread = Projection(evaluation_every=[10], evaluation_games=[20, 50])
     full, light = evaluation_of([light_and_full(tmp_path)], GAMES, 0, spread)["kinds"]
-    assert [(row["games"], row["amortised"]) for row in light["projected"]] == [(20, pytest.approx(0.1))]
-    assert [(row["games"], row["amortised"]) for row in full["projected"]] == [(50, pytest.approx(0.9))]
+    assert [(row["games"], row["by_excess"]) for row in light["projected"]] == [(20, pytest.approx(0.1))]
+    assert [(row["games"], row["by_excess"]) for row in full["projected"]] == [(50, pytest.approx(0.9))]
 
 
 def test_page_tells_each_kind(tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ def test_tensor_batches_are_ranked_as_a_part_of_training(tmp_path: Path) -> None
     durations = {name: Counter(name) for name in means} | {"iteration": Counter("d")}
     one = history(tmp_path, rows([17.85] * 25, **{n: [v] * 25 for n, v in means.items()}), durations=durations)
     declared = [Phase(name=n, column=n, parent="training" if n == "batch_tensor" else None) for n in means]
-    found = {"arms": {"only": arm_row(table_of([one], declared, 0), 0)}, "checks": []}
+    found = {"arms": {"only": arm_row(table_of([one], declared, 0), 0)}, "predictions": []}
     (ranked,) = ceilings({"arms": {}, "rows": []}, found)
     (inner,) = ranked["nested"]
     assert (inner["part"], inner["part_of"], inner["pays"]) == ("batch_tensor", "training", True)

@@ -18,11 +18,11 @@ def cost(**more: Any) -> dict[str, Any]:
         "runs": 3, "evaluations": 3, "iterations": [5, 5, 5], "checkpoints": 0, "plain_iterations": 15,
         "seconds": 4.325,
         "plain_seconds": 3.886, "excess": 0.439, "excess_low": -3.0, "excess_high": 3.9, "told": False, "timer": 0.238,
-        "timer_low": 0.22, "timer_high": 0.26, "every": 8, "every_from": "count", "amortised": None,
-        "amortised_timer": 0.02979, "breakdown": None,
+        "timer_low": 0.22, "timer_high": 0.26, "every": 8, "every_from": "count", "by_excess": None,
+        "by_timer": 0.02979, "breakdown": None,
         "games": None, "subjects": {}, "saving": None, "engine_ceiling": None,
         "projected": [
-            {"games": 50, "every": 25, "amortised": None, "amortised_timer": 0.0095, "engine_ceiling": None}
+            {"games": 50, "every": 25, "by_excess": None, "by_timer": 0.0095, "engine_ceiling": None}
         ], **more,
     }  # fmt: skip
 
@@ -46,7 +46,7 @@ def test_excess_that_is_not_told_is_said_and_not_tabulated() -> None:
 
 def test_excess_that_is_told_stands_beside_the_timer() -> None:
     """Above 0 both are spread; the time of a checkpoint in an evaluated iteration is said to be taken out."""
-    one = cost(excess=22.45, excess_low=22.0, excess_high=22.9, told=True, amortised=2.8, checkpoints=1,
+    one = cost(excess=22.45, excess_low=22.0, excess_high=22.9, told=True, by_excess=2.8, checkpoints=1,
                saving="timer", timer=18.29, projected=[])  # fmt: skip
     told = page(one)
     assert "excess, s/iteration" in told
