@@ -18,6 +18,7 @@ from tachograph.models.study import Projection
 from tachograph.models.trainer import Phase
 from tachograph.record.phases import phases as page
 from tachograph.record.phases import phases as phases_page
+from tachograph.record.projection import projection as projection_page
 from tachograph.study.layout import StudyFolder
 
 
@@ -213,3 +214,19 @@ def test_projection_counts_evaluations_alike_in_all_arms(sealed: SealedStudy) ->
     costs["fast"]["told"] = True
     rows = projection(replace(sealed, study=study), {"arms": tables}, {"arms": kinds})["rows"]
     assert {row["arm"]: row["hours"] for row in rows if row["every"]} == pytest.approx({"reference": 2.5, "fast": 2.1})
+
+
+def test_projection_keeps_light_evaluations_as_often_as_they_were(sealed: SealedStudy) -> None:
+    """Full ones of 18 s every 10 iterations, and light ones of 1 s every 5 as observed: 2 + 1.8 + 0.2 s."""
+    study = sealed.study.model_copy(update={"projection": Projection(iterations=3600, evaluation_every=[10])})
+    tables = {arm: {"seconds": 2.0, "checkpoints": 0} for arm in sealed.study.arms}
+    full = {"excess": 18.0, "told": True, "timer": 18.0, "every": 25, "games": 100}
+    light = {"excess": 1.0, "told": True, "timer": 1.0, "every": 5, "games": 20}
+    kinds = {arm: {"kinds": [full, light]} for arm in sealed.study.arms}
+    section = projection(replace(sealed, study=study), {"arms": tables}, {"arms": kinds})
+    found = {row["every"]: row for row in section["rows"] if row["arm"] == "fast"}
+    assert (found[None]["hours"], found[10]["hours"]) == pytest.approx((2.0, 4.0))
+    assert (found[10]["games"], found[10]["beside_seconds"]) == (100, pytest.approx(0.2))
+    design = {"arm_order": sorted(sealed.study.arms), "design": {"iterations": 8}}
+    told = projection_page({"registration": design, "projection": section})
+    assert "smaller ones are taken to be as frequent as in these runs and cost 0.200 s/iteration (fast)" in told

@@ -9,6 +9,7 @@ import pytest
 
 from tachograph.analysis.evaluation import evaluation_of
 from tachograph.analysis.phases import arm_row, ceilings, table_of
+from tachograph.analysis.tables import table
 from tachograph.evidence.history import Counter, History, read_history
 from tachograph.execution.judging import history_spec
 from tachograph.models.study import Projection
@@ -135,6 +136,25 @@ def test_page_tells_each_kind(tmp_path: Path) -> None:
         "as run: 100",
         "as run: 20",
     ]
+
+
+def test_tables_hold_each_kind_and_read_older_records(tmp_path: Path) -> None:
+    """A row per kind as observed and per projection, subjects by kind; a record of 0.3 has one row for all of them."""
+    spread = Projection(evaluation_every=[25], evaluation_games=[100, 1000])
+    found = evaluation_of([light_and_full(tmp_path)], GAMES, 0, spread)
+    costs = table({"evaluation": {"arms": {"fast": found}}}, "evaluation")
+    assert list(costs["games"]) == [100, 100, 1000, 20]
+    assert list(costs["by_excess"]) == pytest.approx([0.72, 0.72, 7.2, 1 / 6])
+    subjects = table({"evaluation": {"arms": {"fast": found}}}, "subjects")
+    assert list(zip(subjects["subject"], subjects["games"], strict=True)) == [
+        ("strict", 100),
+        ("random", 100),
+        ("random", 20),
+    ]
+    (full, _) = found["kinds"]
+    older = {key: value for key, value in full.items() if key not in ("games", "subjects", "engine_ceiling")}
+    assert list(table({"evaluation": {"arms": {"fast": older}}}, "evaluation")["excess"]) == [full["excess"]] * 3
+    assert len(table({"evaluation": {"arms": {"fast": older}}}, "subjects")) == 2
 
 
 def test_evaluation_that_compiled_is_not_averaged(tmp_path: Path) -> None:
