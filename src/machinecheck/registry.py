@@ -18,7 +18,7 @@ from machinecheck.cells import board_network, convolution, layers, matmul, repea
 from machinecheck.devices import open_device
 from machinecheck.errors import MachineCheckError
 from machinecheck.probe import libraries
-from machinecheck.probe.host import environment
+from machinecheck.probe.host import environment, processor_name
 from machinecheck.telemetry import Sampler, device_users, summary, usable_processors, with_device_users
 
 SCHEMA = "machinecheck-cell/2"
@@ -92,6 +92,7 @@ def measure(kind: str, operation: str, given: Mapping[str, Any]) -> dict[str, An
         "kind": kind,
         "operation": operation,
         "settings": dict(given),
+        "device_name": processor_name() if device.is_cpu else torch.cuda.get_device_name(device.torch_device),
         "fault": faults.planted(),
         "started": started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         "seconds": time.monotonic() - clock,
