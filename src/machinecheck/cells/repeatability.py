@@ -54,7 +54,9 @@ def thread_counts(text: str, usable: int) -> list[int]:
     for part in text.split(","):
         word = part.strip()
         if word != "all" and not (word.isdigit() and int(word) > 0):
-            raise MachineCheckError(f"threads: found {text!r}, expected numbers or all, like 1,2,4,8,all, or {AS_STARTED}")
+            raise MachineCheckError(
+                f"threads: found {text!r}, expected numbers or all, like 1,2,4,8,all, or {AS_STARTED}"
+            )
         found.add(usable if word == "all" else int(word))
     return sorted(found)
 

@@ -71,7 +71,11 @@ def _by_elements(one: Comparison, wrong: int, bounds: Bounds) -> Judged:
     largest = "" if one.max_abs is None else f"largest error {one.max_abs:.3g}, "
     first = "" if one.first is None else f"; first at {one.first}"
     return judged(
-        [f"{wrong} of {one.elements} elements beyond rounding ({largest}{one.ratio:.3g} times the bound{first})", *_by_norm(one)], []
+        [
+            f"{wrong} of {one.elements} elements beyond rounding ({largest}{one.ratio:.3g} times the bound{first})",
+            *_by_norm(one),
+        ],
+        [],
     )
 
 
