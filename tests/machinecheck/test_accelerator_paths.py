@@ -47,6 +47,7 @@ class Renamed(devices.Device):
 class Properties:
     """What torch says of an accelerator."""
 
+    name = "Radeon 8060S Graphics"
     pci_domain_id, pci_bus_id, pci_device_id, total_memory = 0, 1, 0, 2**34
 
 
@@ -89,7 +90,10 @@ def test_cells_of_the_device_run(key, accelerator):
     record = parse_json(pretty_json(registry.measure(kind, operation, given)))
     asked = CELLS[key]
     cell = type(asked)(**{**vars(asked), "settings": {name: given[name] for name in asked.settings}})
-    found = judge_record(cell, record, STUDY.bounds, {})
+    found = judge_record(cell, record, STUDY.bounds, STUDY.peaks)
+    assert record["device_name"] == Properties.name
+    if (kind, operation) == ("throughput", "matmul"):
+        assert found.derived["peak"] == STUDY.peaks[Properties.name][given["dtype"]]
     slow = {"the sustained window was not steady"} if kind == "throughput" else set()
     refused = record["measured"].get("refused") is not None
     small_soak = kind == "soak" and found.reasons[:1] and "did not fall" in found.reasons[0]

@@ -25,7 +25,7 @@ def correctness(record: Record) -> str:
             _or_dash(row["relative"], lambda value: f"{value:.3e}"),
             _or_dash(row["frobenius"], lambda value: f"{value:.3e}"),
             _or_dash(row["share_of_bound"], lambda value: f"{value:.3f}"),
-            text("; ".join([*row["reasons"], *([f"kernel {row['kernel']}"] if row["kernel"] else [])])),
+            "; ".join([*map(text, row["reasons"]), *([f"kernel {code(row['kernel'])}"] if row["kernel"] else [])]),
         ]
         for row in record["rows"]["correctness"]
     ]

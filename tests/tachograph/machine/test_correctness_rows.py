@@ -44,7 +44,7 @@ def test_errors_of_logits_and_gradients_stand_apart():
 def test_the_kernel_that_ran_stands_in_the_row_of_its_cell():
     """What was asked for and what ran are two things: the row of attention names the kernel, others none."""
     page = page_of(row_of("attention", kernel="scaled_dot_product_flash_attention_for_cpu"), row_of("convolution"))
-    assert page.count("kernel scaled_dot_product_flash_attention_for_cpu") == page.count("| kernel ") == 1
+    assert page.count("| kernel `scaled_dot_product_flash_attention_for_cpu` |") == page.count("kernel") == 1
 
 
 def test_the_norm_is_shown():
