@@ -48,10 +48,10 @@ def evaluation_of(
 
     ``excess``: mean of evaluation iterations minus the plain mean of their run, seconds, with its 95 % interval;
     ``checkpoints`` of the evaluation iterations wrote one, which is in the excess. ``told``: the interval lies above 0.
-    ``timer``: the trainer's own timer, which may tell less, with the least and the most of it. ``amortised``: seconds
-    per iteration at the observed interval (``every``, by ``every_from``) and at the registered ones, in proportion to
-    the number of games; by the excess null unless it is told. Raises PhaseError if no run of the arm holds an
-    evaluation, or none holds both.
+    ``timer``: the trainer's own timer, which may tell less, with the least and the most of it. ``by_excess`` and
+    ``by_timer``: seconds per iteration at the observed interval (``every``, by ``every_from``) and at the registered
+    ones, in proportion to the number of games; by the excess null unless it is told. Raises PhaseError if no run of
+    the arm holds an evaluation, or none holds both.
     """
     if not histories:
         raise PhaseError("no run of the arm counts")
@@ -88,8 +88,8 @@ def evaluation_of(
         "timer_high": float(own.max()),
         "every": every,
         "every_from": every_from,
-        "amortised": _spread_over(shown, every),
-        "amortised_timer": evaluation_cost(timer, every),
+        "by_excess": _spread_over(shown, every),
+        "by_timer": evaluation_cost(timer, every),
         "projected": _projected(shown, timer, projection),
         "breakdown": _breakdown(histories, declared, warmup, timer),
     }
@@ -124,7 +124,7 @@ def _projected(excess: float | None, timer: float, projection: Projection | None
         more = 1.0 if number is None else number / (games[0] or 1)
         for every in projection.evaluation_every:
             by_excess, by_timer = _spread_over(excess, every, more), evaluation_cost(timer, every, more)
-            rows.append({"games": number, "every": every, "amortised": by_excess, "amortised_timer": by_timer})
+            rows.append({"games": number, "every": every, "by_excess": by_excess, "by_timer": by_timer})
     return rows
 
 
@@ -160,7 +160,7 @@ def projection(sealed: SealedStudy, phases: dict[str, Any], evaluations: dict[st
     """
     registered = sealed.study.projection
     if registered is None:
-        return {"registered": False, "arms": []}
+        return {"registered": False, "rows": []}
     with_some = [one for one in evaluations["arms"].values() if "excess" in one]
     by = "excess" if all(one["told"] for one in with_some) else "timer"
     rows = []
@@ -178,7 +178,7 @@ def projection(sealed: SealedStudy, phases: dict[str, Any], evaluations: dict[st
                 row[f"seconds{key}"] = plain + more
                 row[f"hours{key}"] = projected_hours(plain + more, registered.iterations)
             rows.append({**row, "checkpoints": table["checkpoints"]})
-    return {"registered": True, "iterations": registered.iterations, "arms": rows}
+    return {"registered": True, "iterations": registered.iterations, "rows": rows}
 
 
 def _run_means(sealed: SealedStudy, arm: str) -> list[float]:

@@ -15,41 +15,34 @@ from tachograph.evidence.history import History
 from tachograph.evidence.judging import judged
 from tachograph.evidence.phases import Phase, PhaseError, PhaseTable, phase_table
 from tachograph.evidence.throughput import retained
-from tachograph.models.trainer import HistoryFile
 from tachograph.models.trainer import Phase as DeclaredPhase
 
 
 def phases(sealed: SealedStudy, factors: list[dict[str, Any]]) -> dict[str, Any]:
-    """``arms`` (total, rows with seconds and share per iteration, warnings), Amdahl ``checks``, or a ``reason``.
+    """``arms`` (total, rows with seconds and share per iteration, warnings), ``predictions`` by Amdahl's law, or
+    a ``reason``.
 
     The means are over the retained iterations of all counted runs of an arm. ``factors`` is the section of that name.
     """
-    if not plain_phases(sealed.trainer.history):
-        return {"arms": {}, "checks": [], "reason": "the trainer file declares no phase"}
+    if not sealed.trainer.history.phases:
+        return {"arms": {}, "predictions": [], "reason": "the trainer file declares no phase"}
     arms: dict[str, tuple[PhaseTable, int]] = {}
     for arm in sealed.study.arms:
         found = judged(f"the phases of {arm}", lambda arm=arm: _of_arm(sealed, arm))  # type: ignore[misc]
         if found.result is None:
-            return {"arms": {}, "checks": [], "reason": found.reason}
+            return {"arms": {}, "predictions": [], "reason": found.reason}
         arms[arm] = found.result
     tables = {arm: table for arm, (table, _) in arms.items()}
     return {
         "arms": {arm: arm_row(*one) for arm, one in arms.items()},
-        "checks": [one for arm in sealed.other_arms if (one := _check(sealed, tables, factors, arm))],
+        "predictions": [one for arm in sealed.other_arms if (one := _check(sealed, tables, factors, arm))],
     }
 
 
 def _of_arm(sealed: SealedStudy, arm: str) -> tuple[PhaseTable, int]:
     histories = [run.history for run in sealed.of_arm(arm) if run.history is not None]
     warmup = sealed.study.design.warmup
-    return table_of(histories, plain_phases(sealed.trainer.history), warmup), checkpoints_among(histories, warmup)
-
-
-def plain_phases(history: HistoryFile) -> list[DeclaredPhase]:
-    """The declared phases without that of evaluations: the iterations of the table hold none, so that its 0 s would
-    say nothing."""
-    evaluation = None if history.evaluation is None else history.evaluation.seconds
-    return [phase for phase in history.phases if phase.column != evaluation]
+    return table_of(histories, sealed.trainer.history.phases, warmup), checkpoints_among(histories, warmup)
 
 
 def table_of(histories: Sequence[History], declared: Sequence[DeclaredPhase], warmup: int) -> PhaseTable:

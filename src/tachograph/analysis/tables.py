@@ -157,14 +157,14 @@ def _supply(analysis: Analysis) -> Rows:
 
 
 def _evaluation(analysis: Analysis) -> Rows:
-    columns = ["arm", "games", "every", "amortised", "amortised_timer", "observed", "excess", "excess_low",
+    columns = ["arm", "games", "every", "by_excess", "by_timer", "observed", "excess", "excess_low",
                "excess_high", "told", "timer", "evaluations"]  # fmt: skip
     rows = []
     for arm, one in analysis["evaluation"]["arms"].items():
         if "excess" in one:
-            known = [one[column] for column in columns[6:]]
-            rows.append([arm, None, *(one[column] for column in columns[2:5]), True, *known])
-            rows += [[arm, *(row[column] for column in columns[1:5]), False, *known] for row in one["projected"]]
+            known = [one.get(column) for column in columns[6:]]  # an earlier version's record lacks some
+            rows.append([arm, None, *(one.get(column) for column in columns[2:5]), True, *known])
+            rows += [[arm, *(row.get(column) for column in columns[1:5]), False, *known] for row in one["projected"]]
     return columns, rows
 
 
@@ -184,7 +184,9 @@ def _subjects(analysis: Analysis) -> Rows:
 def _projection(analysis: Analysis) -> Rows:
     ranged = [f"{name}{end}" for name in ("seconds", "hours") for end in ("", "_low", "_high")]
     columns = ["arm", "every", "runs", *ranged, "evaluation_by"]
-    return columns, [[row[column] for column in columns] for row in analysis["projection"]["arms"]]
+    section = analysis["projection"]
+    found = section["rows"] if "rows" in section else section["arms"]  # of an earlier version: one row per arm
+    return columns, [[row.get(column) for column in columns] for row in found]
 
 
 def _ceilings(analysis: Analysis) -> Rows:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tachograph.analysis.evaluation import evaluation_of
-from tachograph.analysis.phases import arm_row, ceilings, checkpoints_among, plain_phases, table_of
+from tachograph.analysis.phases import arm_row, ceilings, checkpoints_among, table_of
 from tachograph.errors import TachographError
 from tachograph.evidence.history import History, read_history
 from tachograph.evidence.judging import judged
@@ -67,14 +67,13 @@ def run(arguments: argparse.Namespace) -> int:
     name = trainer.name
     found: dict[str, Any] = {
         "registration": {"arm_order": [name]},
-        "phases": {"arms": {}, "checks": [], "reason": "the trainer file declares no phase"},
+        "phases": {"arms": {}, "predictions": [], "reason": "the trainer file declares no phase"},
         "evaluation": {"arms": {}},
     }
-    declared_phases = plain_phases(trainer.history)
-    if declared_phases:
-        table = judged("the phases", lambda: table_of([history], declared_phases, 0))
+    if trainer.history.phases:
+        table = judged("the phases", lambda: table_of([history], trainer.history.phases, 0))
         known = {} if table.result is None else {name: arm_row(table.result, checkpoints_among([history], 0))}
-        found["phases"] = {"arms": known, "checks": [], "reason": table.reason}
+        found["phases"] = {"arms": known, "predictions": [], "reason": table.reason}
     found["ceilings"] = ceilings({"arms": {}, "rows": []}, found["phases"])
     declared = trainer.history.evaluation
     if declared is not None:

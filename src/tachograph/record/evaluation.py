@@ -76,10 +76,10 @@ def _spread(one: dict[str, Any]) -> str:
     headers += [*(["excess, s/iteration"] if one["told"] else []), "own timer, s/iteration", "share of an iteration"]
     rows = []
     for row, every in [(observed, how), *((row, str(row["every"])) for row in one["projected"])]:
-        spread = row["amortised"] if one["told"] else row["amortised_timer"]
+        spread = row["by_excess"] if one["told"] else row["by_timer"]
         cells = ["as run" if row["games"] is None else str(row["games"]), every]
-        cells += [significant(row["amortised"], 4)] if one["told"] else []
-        cells += [significant(row["amortised_timer"], 4), percent(spread / (one["plain_seconds"] + spread))]
+        cells += [significant(row["by_excess"], 4)] if one["told"] else []
+        cells += [significant(row["by_timer"], 4), percent(spread / (one["plain_seconds"] + spread))]
         rows.append(cells)
     note = ""
     if one["projected"]:

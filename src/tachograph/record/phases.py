@@ -20,7 +20,7 @@ def phases(record: Record, over: str = "the iterations after warm-up of all runs
     parts += [
         f"**{text(arm)}**: {text(warning)}." for arm, one in section["arms"].items() for warning in one["warnings"]
     ]
-    parts += [_check(one) for one in section["checks"]]
+    parts += [_check(one) for one in section["predictions"]]
     parts += [_ceilings(record, whole) for whole in ("step", "iteration")]
     return "\n\n".join(part for part in parts if part)
 
@@ -31,8 +31,11 @@ def _table(record: Record, over: str) -> str:
     headers = ["phase"]
     for arm in arms:
         headers += [f"{text(arm)} s/iteration", "share"]
-    rows = []
+    rows, idle = [], []
     for row in first["rows"]:
+        if not any(own["seconds"] for one in arms.values() for own in one["rows"] if own["phase"] == row["phase"]):
+            idle.append(text(row["phase"]))
+            continue
         inside = f" (in {text(row['parent'])})" if row["parent"] else " (nested)" if row["nested"] else ""
         inside += " (parallel)" if row["parallel"] else ""
         cells = [text(row["phase"]) + inside]
@@ -45,7 +48,8 @@ def _table(record: Record, over: str) -> str:
         together += [significant(one["covered"] * one["seconds"]), percent(one["covered"])]
         total += [f"**{significant(one['seconds'])}**", ""]
     found = table(headers, [*rows, together, total], right=range(1, len(headers)))
-    return f"{_window(record, arms, over)}\n\n{found}"
+    left_out = f"\n\nNot shown, as they take no time in these iterations: {', '.join(idle)}." if idle else ""
+    return f"{_window(record, arms, over)}\n\n{found}{left_out}"
 
 
 def _window(record: Record, arms: dict[str, dict[str, Any]], over: str) -> str:
@@ -86,8 +90,13 @@ def _check(one: dict[str, Any]) -> str:
 
 
 def _ceilings(record: Record, whole: str) -> str:
-    """Parts ranked by what they could still give, and those on which no work pays."""
-    found = {one["arm"]: one["rows"] for one in record["ceilings"] if one["whole"] == whole}
+    """Parts ranked by what they could still give, and those on which no work pays.
+
+    A part of no time in the iterations that were counted, such as an evaluation in those without one, tells nothing.
+    """
+    found = {
+        one["arm"]: [row for row in one["rows"] if row["share"]] for one in record["ceilings"] if one["whole"] == whole
+    }
     rows = [
         [
             text(arm),

@@ -12,10 +12,10 @@ Record = dict[str, Any]
 def projection(record: Record) -> str:
     """Hours for a whole training, arm beside arm, with what they rest on."""
     section = record["projection"]
-    if not section["arms"]:
+    if not section["rows"]:
         return ""
     order = record["registration"]["arm_order"]
-    arms = sorted(section["arms"], key=lambda row: order.index(row["arm"]))  # stable: intervals keep their order
+    arms = sorted(section["rows"], key=lambda row: order.index(row["arm"]))  # stable: intervals keep their order
     first = {row["every"]: row for row in arms if row["arm"] == arms[0]["arm"]}
     rows = []
     for row in arms:

@@ -55,7 +55,7 @@ def test_phases_are_means_after_warmup(executed: Path, analysis: dict[str, Any],
 
 def test_stage_alone_predicts_the_iteration(executed: Path, analysis: dict[str, Any]) -> None:
     """Amdahl's law: 1 / (1 - s + s/f) with the stage's share of the reference and its factor, by hand."""
-    check = analysis["phases"]["checks"][0]
+    check = analysis["phases"]["predictions"][0]
     share = mean_of(executed, "reference", "collection_seconds") / mean_of(executed, "reference", "iteration_seconds")
     factor = {one["quantity"]: one["factor"] for one in analysis["factors"] if one["kind"] == "retained"}
     assert check["share"] == pytest.approx(share)
@@ -77,7 +77,7 @@ def test_prediction_from_the_stage_fails_when_another_phase_changed(
             run = replace(run, history=replace(run.history, durations={**run.history.durations, **slower}))
         runs[key] = run
     changed = sections(replace(sealed, runs=runs))
-    check = changed["phases"]["checks"][0]
+    check = changed["phases"]["predictions"][0]
     assert check["flagged"]
     assert check["most"]["phase"] == "move update"
     assert changed["phases"]["arms"]["fast"]["covered"] == pytest.approx(1, abs=0.05)
@@ -109,6 +109,17 @@ def test_page_shows_closure_and_which_iterations(analysis: dict[str, Any], seale
     told = phases_page({**analysis, "phases": {**analysis["phases"], "arms": arms}})
     assert "wrote a checkpoint are among them, 2 (reference), 2 (fast)" in told
     assert "rates leave them out" in told
+
+
+def test_phase_without_time_is_neither_tabled_nor_judged(analysis: dict[str, Any]) -> None:
+    """An evaluation takes 0 s in iterations without one: no row, and no sentence that work on it does not pay."""
+    idle = {"phase": "evaluation", "seconds": 0.0, "share": 0.0, "parent": None, "nested": False, "parallel": False}
+    arms = {name: {**one, "rows": [*one["rows"], idle]} for name, one in analysis["phases"]["arms"].items()}
+    section = {**analysis["phases"], "arms": arms}
+    told = phases_page({**analysis, "phases": section, "ceilings": ceilings(analysis["stages"], section)})
+    assert [line for line in told.splitlines() if "evaluation" in line] == [
+        "Not shown, as they take no time in these iterations: evaluation."
+    ]
 
 
 def test_ceilings_are_ranked_by_amdahl(analysis: dict[str, Any]) -> None:
@@ -171,7 +182,7 @@ def test_page_names_the_parts_on_which_no_work_pays() -> None:
         for name, share in (("forward", 0.9), ("sampling", 0.06), ("copies", 0.04))
     ]
     record = {
-        "phases": {"arms": {}, "checks": [], "reason": "none"},
+        "phases": {"arms": {}, "predictions": [], "reason": "none"},
         "registration": {"arm_order": ["reference", "fast"]},
         "ceilings": [
             {"arm": "fast", "whole": "step", "rows": rows},
@@ -191,12 +202,12 @@ def test_projection_counts_evaluations_alike_in_all_arms(sealed: SealedStudy) ->
         "reference": {"excess": 5.0, "told": True, "timer": 4.0, "every": 7},
         "fast": {"excess": 1.0, "told": False, "timer": 3.0, "every": 7},
     }
-    rows = projection(replace(sealed, study=study), {"arms": tables}, {"arms": costs})["arms"]
+    rows = projection(replace(sealed, study=study), {"arms": tables}, {"arms": costs})["rows"]
     found = {(row["arm"], row["every"]): row for row in rows}
     assert set(found) == {(arm, every) for arm in costs for every in (None, 10)}
     assert found["reference", None]["hours"] == pytest.approx(2.0)
     assert (found["reference", 10]["hours"], found["fast", 10]["hours"]) == pytest.approx((2.4, 2.3))
     assert {found[arm, 10]["evaluation_by"] for arm in costs} == {"timer"}
     costs["fast"]["told"] = True
-    rows = projection(replace(sealed, study=study), {"arms": tables}, {"arms": costs})["arms"]
+    rows = projection(replace(sealed, study=study), {"arms": tables}, {"arms": costs})["rows"]
     assert {row["arm"]: row["hours"] for row in rows if row["every"]} == pytest.approx({"reference": 2.5, "fast": 2.1})

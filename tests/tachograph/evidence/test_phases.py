@@ -103,8 +103,8 @@ def test_document_001_evaluation(tmp_path: Path) -> None:
     assert found["excess"] == pytest.approx(22.45)
     assert found["timer"] == pytest.approx(18.29)
     assert found["every"] == 25
-    assert found["amortised"] == pytest.approx(0.898)
-    assert f"{found['amortised_timer']:.2f}" == "0.73"
+    assert found["by_excess"] == pytest.approx(0.898)
+    assert f"{found['by_timer']:.2f}" == "0.73"
 
 
 NOISE = [10.0, 14.0, 9.0, 13.0, 12.0, 8.0, 11.0, 15.0]
@@ -123,7 +123,7 @@ def test_excess_has_the_interval_of_welch(tmp_path: Path) -> None:
     expected = ttest_ind([30.0, 36.0, 31.0], NOISE, equal_var=False).confidence_interval(0.95)
     assert (found["excess_low"], found["excess_high"]) == pytest.approx((expected.low, expected.high))
     assert found["told"]
-    assert found["projected"][0]["amortised"] == pytest.approx(found["excess"] / 10)
+    assert found["projected"][0]["by_excess"] == pytest.approx(found["excess"] / 10)
 
 
 def test_excess_within_the_noise_is_not_told(tmp_path: Path) -> None:
@@ -131,8 +131,8 @@ def test_excess_within_the_noise_is_not_told(tmp_path: Path) -> None:
     found = evaluated(tmp_path, [*NOISE, 12.5, 11.0, 15.0], [8, 9, 10], 0.7)
     assert found["excess"] > 0 > found["excess_low"]
     assert not found["told"]
-    assert (found["amortised"], found["projected"][0]["amortised"]) == (None, None)
-    assert found["projected"][0]["amortised_timer"] == pytest.approx(0.07)
+    assert (found["by_excess"], found["projected"][0]["by_excess"]) == (None, None)
+    assert found["projected"][0]["by_timer"] == pytest.approx(0.07)
     assert (found["timer_low"], found["timer_high"]) == (0.7, 0.7)
 
 
@@ -147,7 +147,7 @@ def test_one_evaluation_is_taken_to_vary_like_plain_iterations(tmp_path: Path) -
 def test_one_plain_iteration_tells_no_excess(tmp_path: Path) -> None:
     """Two iterations, one of them evaluated: no interval, so nothing is told."""
     found = evaluated(tmp_path, [10.0, 30.0], [1], 20.0)
-    assert (found["excess_low"], found["told"], found["amortised"]) == (None, False, None)
+    assert (found["excess_low"], found["told"], found["by_excess"]) == (None, False, None)
 
 
 def test_document_001_projections() -> None:

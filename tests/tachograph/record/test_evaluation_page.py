@@ -18,9 +18,9 @@ def cost(**more: Any) -> dict[str, Any]:
         "runs": 3, "evaluations": 3, "iterations": [5, 5, 5], "checkpoints": 0, "plain_iterations": 15,
         "seconds": 4.325,
         "plain_seconds": 3.886, "excess": 0.439, "excess_low": -3.0, "excess_high": 3.9, "told": False, "timer": 0.238,
-        "timer_low": 0.22, "timer_high": 0.26, "every": 8, "every_from": "count", "amortised": None,
-        "amortised_timer": 0.02979, "breakdown": None,
-        "projected": [{"games": 50, "every": 25, "amortised": None, "amortised_timer": 0.0095}], **more,
+        "timer_low": 0.22, "timer_high": 0.26, "every": 8, "every_from": "count", "by_excess": None,
+        "by_timer": 0.02979, "breakdown": None,
+        "projected": [{"games": 50, "every": 25, "by_excess": None, "by_timer": 0.0095}], **more,
     }  # fmt: skip
 
 
@@ -37,7 +37,7 @@ def test_excess_that_is_not_told_is_said_and_not_tabulated() -> None:
 
 def test_excess_that_is_told_stands_beside_the_timer() -> None:
     """Above 0 both are spread; a checkpoint in an evaluated iteration is said to be part of the excess."""
-    one = cost(excess=22.45, excess_low=22.0, excess_high=22.9, told=True, amortised=2.8, checkpoints=1, timer=18.29,
+    one = cost(excess=22.45, excess_low=22.0, excess_high=22.9, told=True, by_excess=2.8, checkpoints=1, timer=18.29,
                projected=[])  # fmt: skip
     told = evaluation({**ARMS, "evaluation": {"arms": {"fast": one}}})
     assert "excess, s/iteration" in told
@@ -93,7 +93,7 @@ def arm(name: str, seconds: float, runs: int = 3) -> list[dict[str, Any]]:
 
 def test_projection_compares_with_as_many_evaluations_and_shows_its_spread() -> None:
     """Each comparison has the same evaluations on both sides; each number the range of the runs; what is assumed."""
-    section = {"arms": arm("fast", 0.36) + arm("reference", 3.6), "iterations": 1000}
+    section = {"rows": arm("fast", 0.36) + arm("reference", 3.6), "iterations": 1000}
     told = projection({**ARMS, "projection": section})
     plain, evaluated = (line for line in told.splitlines() if line.startswith("| fast"))
     assert "against reference with as many evaluations" in told
@@ -108,7 +108,7 @@ def test_projection_compares_with_as_many_evaluations_and_shows_its_spread() -> 
 
 def test_arm_without_evaluations_is_compared_where_both_have_the_same() -> None:
     """Where the reference holds no evaluation, rows with evaluations have nothing to be compared with."""
-    section = {"arms": arm("reference", 3.6)[:1] + arm("fast", 0.36), "iterations": 1000}
+    section = {"rows": arm("reference", 3.6)[:1] + arm("fast", 0.36), "iterations": 1000}
     plain, evaluated = (
         line for line in projection({**ARMS, "projection": section}).splitlines() if line.startswith("| fast")
     )
@@ -118,5 +118,5 @@ def test_arm_without_evaluations_is_compared_where_both_have_the_same() -> None:
 
 def test_one_run_shows_no_spread() -> None:
     """A single run of an arm has no fastest and slowest one."""
-    told = projection({**ARMS, "projection": {"arms": arm("reference", 3.6, runs=1), "iterations": 1000}})
+    told = projection({**ARMS, "projection": {"rows": arm("reference", 3.6, runs=1), "iterations": 1000}})
     assert "[" not in told.splitlines()[-1]
