@@ -6,6 +6,7 @@ missing key or a setting that no cell takes would fail.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -96,7 +97,8 @@ def test_cells_of_the_device_run(key, accelerator):
         assert found.derived["peak"] == STUDY.peaks[Properties.name][given["dtype"]]
     slow = {"the sustained window was not steady"} if kind == "throughput" else set()
     refused = record["measured"].get("refused") is not None
-    small_soak = kind == "soak" and found.reasons[:1] and "did not fall" in found.reasons[0]
+    # of four steps neither the loss nor the speed says anything
+    small_soak = kind == "soak" and found.reasons[:1] and re.match("the loss did not fall|slowed down", found.reasons[0])
     assert found.verdict is Verdict.PASS or refused or small_soak or set(found.reasons) <= slow, found.reasons
     assert contention(record, STUDY.quiet).contended is not False or record["host"]["device_users"] == []
 
