@@ -81,14 +81,16 @@ class Block(nn.Module):
     def _by_products(self, queried: Tensor, normed: Tensor) -> Tensor:
         """The same function. Channels come before rows, so that heads are split and joined without a copy.
 
-        The products themselves are of float32, whatever the format of the network.
+        The products themselves are of float32 at least: in fewer bits the largest of a row would lose its neighbours.
         """
         B, R, C = queried.shape
         query, key, value = (
             torch.bmm(weight.expand(B, C, C), rows.transpose(1, 2)).view(B * self.heads, C // self.heads, -1)
             for weight, rows in zip(self.query_key_value.weight.split(C), (queried, normed, normed), strict=True)
         )
-        attended = ProductAttention.apply(query.float(), key.float(), value.float()).to(query.dtype).view(B, C, R)
+        format = torch.promote_types(query.dtype, torch.float32)
+        attended = ProductAttention.apply(query.to(format), key.to(format), value.to(format))
+        attended = attended.to(query.dtype).view(B, C, R)
         return torch.bmm(attended.transpose(1, 2), self.output.weight.T.expand(B, C, C))
 
 

@@ -122,7 +122,7 @@ def test_metrics_have_the_documented_timers_and_close(straight):
         assert row["strategy_batch_tensor_seconds"] < row["strategy_train_seconds"]
         assert row["traversal/traversals"] == 40
         assert row["traversal/endings_deck"] + row["traversal/endings_cap"] == 40
-        assert row["traversal/side_by_side"] == 16
+        assert row["traversal/side_by_side"] == 40
         assert 2 < row["traversal/mean_batch"] <= row["traversal/nodes"] / row["traversal/longest_chain"]
         evaluated = {key.split("/")[1] for key in row if key.startswith("eval/") and key.count("/") == 2}
         assert evaluated == ({"random", "noisy_safe"} if row["iteration"] % 2 == 0 else set())
