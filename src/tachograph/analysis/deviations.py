@@ -108,7 +108,7 @@ def _judged_anew(sealed: Sealed) -> Iterator[dict[str, Any]]:
                 f"the failure of attempt {event['attempt']} was taken as the result at {event['at']}: "
                 f"{event['settled']} ({event['reason']})",
                 run=event["run"],
-                effect="the run is invalid and gives no number anywhere",
+                effect=_effect_of_settling(sealed, event["run"], event["attempt"]),
             )
         elif event["event"] == "judged":
             before = event["before"]
@@ -121,6 +121,21 @@ def _judged_anew(sealed: Sealed) -> Iterator[dict[str, Any]]:
                 when=AFTER,
                 effect="its files are the same; whether it counts has changed",
             )
+
+
+def _effect_of_settling(sealed: Sealed, key: str, attempt: int) -> str:
+    """What a settled failure still does: nothing once another attempt counts, or none of its plan is asked for."""
+    run = next((one for one in sealed.planned if one.key == key), None)
+    standing = None if run is None else sealed.state.settled(run)
+    if run is None:
+        return "none any more: the run is no longer planned"
+    if standing is None:
+        return "none any more: the attempt was discarded, or made of another plan of the run"
+    if standing.counts:
+        return f"none any more: attempt {standing.number} counts"
+    if standing.number != attempt:
+        return f"none any more: attempt {standing.number} stands in its place, and is invalid"
+    return "the run is invalid and gives no number anywhere"
 
 
 def _order(order: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -136,7 +136,7 @@ def _reach(study: Study) -> list[str]:
     found = reach(study)
     lines = ["## What this plan can decide", ""]
     for one in found["arms"]:
-        rows = [[row["verdict"], "yes" if row["reachable"] else "no", _takes(row, one)] for row in one["verdicts"]]
+        rows = [[row["verdict"], "yes" if row["reachable"] else "no", _takes(row, one)] for row in one["outcomes"]]
         missing = [f"- out of reach: {sentence}" for sentence in one["missing"]]
         if missing and study.decision and study.curves and not too_short(study):
             missing.append(f"- {way_out(design_of(study, one['arm']))}")
@@ -154,13 +154,8 @@ def _reach(study: Study) -> list[str]:
     if found["assumptions"]:
         lines += ["These are expectations under assumptions:", ""]
         lines += [*(f"- assumed: {sentence}" for sentence in found["assumptions"]), ""]
-    if found["arms"] and study.curves:
-        adopted = ", and then a GAIN is enough for ADOPT" if study.decision else ""
-        lines += [
-            "Whatever the number of seeds, the curves are IDENTICAL where the runs of each seed agree bit for bit in "
-            f"the registered columns{adopted}.",
-            "",
-        ]
+    for sentence in dict.fromkeys(one["whatever_the_seeds"] for one in found["arms"]):
+        lines += [f"{sentence}.", ""] if sentence else []
     return lines
 
 
@@ -168,9 +163,9 @@ def _takes(row: dict[str, Any], arm: dict[str, Any]) -> str:
     """The effect that a reachable verdict takes; of a decision, the verdicts that it follows from."""
     if not row["reachable"] or row["effect"]:
         return row["effect"] or ""
-    there = {one["verdict"] for one in arm["verdicts"] if one["reachable"]}
+    there = {one["verdict"] for one in arm["outcomes"] if one["reachable"]}
     refusing = [verdict for verdict in ("NO GAIN", "NOT MATCHED") if verdict in there]
-    return {"ADOPT": "GAIN and MATCHED", "REJECT": " or ".join(refusing), "HOLD": "anything else"}.get(
+    return {"REJECT": " or ".join(refusing), "HOLD": "anything else"}.get(
         row["verdict"], ""
     )
 

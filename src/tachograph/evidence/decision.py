@@ -205,8 +205,9 @@ def decide(
 ) -> DecisionJudgement:
     """The registered rule, for every combination of verdicts; the sentence names every cause, not the first alone.
 
-    ADOPT needs a GAIN in the registered number of sessions, matched curves and parity; NO GAIN, curves that
-    do not match, invalid runs and failed parity REJECT; everything else is HOLD. ``speed_told`` is the speed in
+    ADOPT needs a GAIN in the registered number of sessions, matched curves and parity, and a complete plan; NO GAIN,
+    curves that do not match or are INVALID (an output of the arm failed a gate) and failed parity REJECT; everything
+    else is HOLD, such as a run that is invalid for another reason or not of this arm. ``speed_told`` is the speed in
     words, its verdict alone unless given; ``curve_why`` the ground of the verdict on the curves; ``incomplete`` says
     what of the plan is missing, which holds as well.
     """

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import chdtri, gammaln, ndtr, stdtrit
 
 from tachograph.evidence.difference import p_min_paired, p_min_unpaired, use_sign_flips
-from tachograph.evidence.verdicts import CurveVerdict, Decision, SpeedVerdict
+from tachograph.evidence.verdicts import CurveVerdict, SpeedVerdict
 
 MAX_RUNS = 64
 
@@ -58,7 +58,6 @@ class DesignCheck:
     no_gain_below: float | None
     speed: tuple[SpeedVerdict, ...]
     curves: tuple[CurveVerdict, ...]
-    decisions: tuple[Decision, ...]
     missing: tuple[str, ...]
 
     @property
@@ -172,11 +171,6 @@ def check_design(design: Design) -> DesignCheck:
         )
         missing.append(f"MATCHED: {why}")
     curves = _curve_verdicts(can_reject, can_match)
-    decisions = [Decision.HOLD]
-    if SpeedVerdict.GAIN in speed and can_match:
-        decisions.append(Decision.ADOPT)
-    if SpeedVerdict.NO_GAIN in speed or can_reject:
-        decisions.append(Decision.REJECT)
     return DesignCheck(
         p_min,
         delta_star,
@@ -185,7 +179,6 @@ def check_design(design: Design) -> DesignCheck:
         no_gain,
         tuple(speed),
         curves,
-        tuple(decisions),
         tuple(missing),
     )
 

@@ -54,9 +54,10 @@ def parse_trial(data: Any, source: str) -> Trial | str:
 
     Raises :class:`TrialError` for another schema, missing keys, numbers that cannot be, or fewer than two pairs.
     """
-    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-        found = data.get("schema") if isinstance(data, dict) else type(data).__name__
-        raise TrialError(f"{source}: schema is {found!r}, expected {SCHEMA!r}")
+    if not isinstance(data, dict):
+        raise TrialError(f"{source}: found no JSON object, expected one with schema {SCHEMA!r}")
+    if data.get("schema") != SCHEMA:
+        raise TrialError(f"{source}: schema is {data.get('schema')!r}, expected {SCHEMA!r}")
     try:
         if data["available"] is False:
             return _text(data["reason"], "reason")
