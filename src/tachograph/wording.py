@@ -12,6 +12,16 @@ def counted(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {many or one + ('es' if one.endswith(SIBILANTS) else 's')}"
 
 
+def verb(number: int, one: str, many: str) -> str:
+    """The form of a verb that ``number`` things take."""
+    return one if number == 1 else many
+
+
+def share(part: int, whole: int, noun: str, one: str, many: str) -> str:
+    """``1 of 3 runs counts``, ``0 of 1 run count``: the noun goes by ``whole``, the verb by ``part``."""
+    return f"{part:,} of {counted(whole, noun)} {verb(part, one, many)}"
+
+
 def fault(error: BaseException) -> str:
     """What went wrong, for a reader who knows no class of exceptions."""
     if isinstance(error, KeyError):

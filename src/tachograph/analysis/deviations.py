@@ -8,6 +8,7 @@ from typing import Any
 from tachograph.analysis.disturbance import foreign_cpus, loaded, quiet
 from tachograph.analysis.sealed import Sealed, SealedStudy, intact
 from tachograph.evidence.ingest import DEVIATIONS
+from tachograph.wording import counted
 
 BEFORE, AFTER = "before results were known", "after results were known"
 
@@ -177,7 +178,9 @@ def _incidents(sealed: Sealed) -> Iterator[dict[str, Any]]:
             )
         if outcome["survivors_killed"]:
             yield _entry(
-                "left over", f"{outcome['survivors_killed']} processes outlived the trainer and were ended", run=key
+                "left over",
+                f"{counted(outcome['survivors_killed'], 'process')} outlived the trainer and had to be ended",
+                run=key,
             )
         for process in host["gpu_processes"]["processes"]:
             memory = "" if process["mib"] is None else f", {process['mib']:,.0f} MiB"

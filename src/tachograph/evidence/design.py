@@ -11,6 +11,7 @@ from scipy.special import chdtri, gammaln, ndtr, stdtrit
 
 from tachograph.evidence.difference import p_min_paired, p_min_unpaired, use_sign_flips
 from tachograph.evidence.verdicts import CurveVerdict, SpeedVerdict
+from tachograph.wording import counted
 
 MAX_RUNS = 64
 
@@ -228,7 +229,7 @@ def way_out(design: Design) -> str:
     if way is None:
         return f"No design of up to {MAX_RUNS} runs per arm can; widen the margins"
     if way.blocks:
-        least = f"{way.blocks} blocks ({way.reference_runs} runs of each arm)"
+        least = f"{counted(way.blocks, 'block')} ({counted(way.reference_runs, 'run')} of each arm)"
     else:
-        least = f"{way.reference_runs} reference and {way.fast_runs} fast runs"
+        least = f"{way.reference_runs} reference and {counted(way.fast_runs, 'fast run')}"
     return f"The cheapest design that can has {least}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tachograph.errors import TachographError
+from tachograph.wording import counted
 
 SCHEMA = "candidate/1"
 SIDES = ("base", "candidate")
@@ -65,7 +66,7 @@ def parse_trial(data: Any, source: str) -> Trial | str:
             raise ValueError(f"available is {data['available']!r}, expected true or false")
         pairs = data["pairs"]
         if len(pairs) < MIN_PAIRS:
-            raise ValueError(f"{len(pairs)} pairs, expected at least {MIN_PAIRS}")
+            raise ValueError(f"{counted(len(pairs), 'pair')}, expected at least {MIN_PAIRS}")
         steps = _whole(data["steps"], "steps", 1)
         parity = data["parity"]
         return Trial(
@@ -107,7 +108,7 @@ def _whole(value: Any, name: str, least: int) -> int:
 def _bad(value: Any, steps: int) -> int:
     found = _whole(value, "nonfinite_steps", 0)
     if found > steps:
-        raise ValueError(f"nonfinite_steps is {found}, expected at most the {steps} steps")
+        raise ValueError(f"nonfinite_steps is {found}, expected at most the {counted(steps, 'step')}")
     return found
 
 

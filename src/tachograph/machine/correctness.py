@@ -5,6 +5,7 @@ from __future__ import annotations
 from tachograph.machine.cellrecord import Comparison, Correctness
 from tachograph.machine.verdict import Judged, Verdict, judged, worst
 from tachograph.models.bounds import Bounds
+from tachograph.wording import counted, verb
 
 NOTHING = "; nothing was compared"
 # Few numbers average little noise away, so PyTorch's rule allows small tensors more: (at most so many, factor).
@@ -36,7 +37,10 @@ def _by_elements(one: Comparison, wrong: int, bounds: Bounds) -> Judged:
     if not wrong and not beyond:
         return judged([], [])
     if one.ratio is None:
-        return judged([f"{wrong} of {one.elements} elements differ from the exact result"], [])
+        return judged(
+            [f"{wrong} of {counted(one.elements, 'element')} {verb(wrong, 'differs', 'differ')} from the exact result"],
+            [],
+        )
     if one.wrong_with_half_sums == 0 and wrong >= bounds.widespread * one.elements:
         return judged(
             [],
@@ -48,7 +52,11 @@ def _by_elements(one: Comparison, wrong: int, bounds: Bounds) -> Judged:
     largest = "" if one.max_abs is None else f"largest error {one.max_abs:.3g}, "
     first = "" if one.first is None else f"; first at {one.first}"
     return judged(
-        [f"{wrong} of {one.elements} elements beyond rounding ({largest}{one.ratio:.3g} times the bound{first})"], []
+        [
+            f"{wrong} of {counted(one.elements, 'element')} beyond rounding ({largest}{one.ratio:.3g} times the "
+            f"bound{first})"
+        ],
+        [],
     )
 
 

@@ -69,9 +69,7 @@ def read_record(path: Path) -> ReadRecord:
     try:
         return _read(folder, content)
     except (KeyError, TypeError, AttributeError) as error:
-        raise TachographError(
-            f"{folder / 'record.json'}: it is not complete: {fault(error)}"
-        ) from None
+        raise TachographError(f"{folder / 'record.json'}: it is not complete: {fault(error)}") from None
 
 
 def _read(folder: Path, content: dict[str, Any]) -> ReadRecord:

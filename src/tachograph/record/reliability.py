@@ -7,6 +7,7 @@ from typing import Any
 from tachograph.analysis.conditions import FALSE_CAPS
 from tachograph.evidence.placebo import LEAST_EFFECT, false_cap_rate
 from tachograph.record.markdown import ahead, code, factor, number, significant, table, text
+from tachograph.wording import counted
 
 Record = dict[str, Any]
 TENFOLD = 10.0
@@ -153,7 +154,7 @@ def _variance(record: Record) -> str:
             continue
         told = (
             f"The factor of {text(one['arm'])} has a standard deviation of {one['total']:.1%} from block to block; the "
-            f"noise within runs of {one['iterations']} iterations gives {one['within']:.1%} of it"
+            f"noise within runs of {counted(one['iterations'], 'iteration')} gives {one['within']:.1%} of it"
         )
         best = one["best_iterations"]
         if best is None:
@@ -175,7 +176,8 @@ def _clocks(section: Record) -> str:
     for one in section["best"]:
         load = "" if one["load_low"] is None else f", load {one['load_low']:.2f} to {one['load_high']:.2f}"
         lines.append(
-            f"Best of {one['n']} runs of {text(one['arm'])}: ≥ {number(one['value'])} {text(section['unit'])} "
+            f"Best of {counted(one['n'], 'run')} of {text(one['arm'])}: ≥ {number(one['value'])} "
+            f"{text(section['unit'])} "
             f"(exposure {significant(one['exposure'])} s{load})."
         )
     if len(section["best"]) > 1:

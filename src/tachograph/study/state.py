@@ -133,9 +133,7 @@ def read_state(folder: StudyFolder) -> StudyState:
         try:
             _fold(state, line, event)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise TachographError(
-                f"{folder.ledger}: line {line}: no event of a study: {fault(error)}"
-            ) from None
+            raise TachographError(f"{folder.ledger}: line {line}: no event of a study: {fault(error)}") from None
     return state
 
 
