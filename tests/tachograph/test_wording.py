@@ -31,7 +31,7 @@ def test_noun_and_verb_go_by_their_number(said: str, expected: str) -> None:
 def test_exception_is_told_without_its_class() -> None:
     """A missing key, a file that is not there, and an exception without words each give some."""
     assert fault(KeyError("runs")) == "'runs' is missing"
-    with pytest.raises(OSError) as missing:
+    with pytest.raises(FileNotFoundError) as missing:
         Path("/nowhere/at/all").read_text()
     assert fault(missing.value) == "/nowhere/at/all: No such file or directory"
     assert fault(ValueError("two rows")) == "two rows"
@@ -53,4 +53,4 @@ def test_no_sentence_leaves_the_number_open() -> None:
     for path in Path(tachograph.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                assert "(s)" not in node.value and "(es)" not in node.value, f"{path}: {node.value}"
+                assert "(s)" not in node.value.replace("(es)", "(s)"), f"{path}: {node.value}"
