@@ -59,10 +59,19 @@ def errors(result: Array, reference: Array) -> dict[str, float]:
     norm = float(np.linalg.norm(reference))
     return {
         "max_abs": float(np.max(difference, initial=0.0)),
-        "max_reference": largest,
         "relative": relative_error(float(np.max(difference, initial=0.0)), largest),
         "frobenius": float(np.linalg.norm(difference)) / norm if norm else float(np.linalg.norm(difference)),
     }
+
+
+def frobenius_limit(terms: int, kind: Precision) -> float:
+    """What rounding allows ‖C − R‖/‖R‖: u of an output that is coarser than the sums, else 4 √k u of the sums.
+
+    Inputs that the kernel rounds again, as for TF32, add their own 2 u.
+    """
+    if kind.output > kind.accumulation:
+        return kind.output
+    return LAMBDA * math.sqrt(terms) * kind.accumulation + 2 * kind.input
 
 
 def relative_error(max_abs: float, max_reference: float) -> float:

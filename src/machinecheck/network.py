@@ -149,14 +149,12 @@ def margins(network: nn.Module, boards: torch.Tensor) -> torch.Tensor:
     return smallest
 
 
-def steady_batch(
-    network: nn.Module, size: int, seed: int
-) -> tuple[tuple[torch.Tensor, torch.Tensor, torch.Tensor], float]:
-    """Of four times as many boards the ``size`` with the largest float64 margins; the smallest margin."""
+def steady_batch(network: nn.Module, size: int, seed: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Of four times as many boards the ``size`` with the largest float64 margins."""
     boards, moves, outcomes = batch(4 * size, seed)
     found = margins(copy.deepcopy(network).double(), boards.double())
     best = found.argsort(descending=True)[:size]
-    return (boards[best], moves[best], outcomes[best]), float(found[best].min())
+    return boards[best], moves[best], outcomes[best]
 
 
 def loss(heads: tuple[torch.Tensor, torch.Tensor], moves: torch.Tensor, outcomes: torch.Tensor) -> torch.Tensor:

@@ -15,10 +15,10 @@ import torch
 
 from machinecheck import METHOD_VERSION, faults, settings
 from machinecheck.cells import board_network, convolution, layers, matmul, repeatability, soak, throughput
-from machinecheck.devices import open_device
+from machinecheck.devices import Device, open_device
 from machinecheck.errors import MachineCheckError
 from machinecheck.probe import libraries
-from machinecheck.probe.host import environment
+from machinecheck.probe.host import environment, processor_name
 from machinecheck.telemetry import Sampler, device_users, summary, usable_processors, with_device_users
 
 SCHEMA = "machinecheck-cell/2"
@@ -77,6 +77,11 @@ def effective() -> dict[str, Any]:
     }
 
 
+def device_name(device: Device) -> str | None:
+    """What torch calls an accelerator, or the kernel the processor: by it a study declares peaks."""
+    return processor_name() if device.is_cpu else str(torch.cuda.get_device_properties(device.torch_device).name)
+
+
 def measure(kind: str, operation: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Run one cell in this process and return its record."""
     started, clock = datetime.now(UTC), time.monotonic()
@@ -92,6 +97,7 @@ def measure(kind: str, operation: str, given: Mapping[str, Any]) -> dict[str, An
         "kind": kind,
         "operation": operation,
         "settings": dict(given),
+        "device_name": device_name(device),
         "fault": faults.planted(),
         "started": started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         "seconds": time.monotonic() - clock,

@@ -8,8 +8,8 @@ SIBILANTS = ("s", "x", "z", "ch", "sh")
 def counted(number: int, one: str, many: str = "") -> str:
     """``1 iteration``, ``2 iterations``; ``many`` where the plural takes more than an ending, as of a verb."""
     if number == 1:
-        return f"{number:,} {one}"
-    return f"{number:,} {many or one + ('es' if one.endswith(SIBILANTS) else 's')}"
+        return f"{number} {one}"
+    return f"{number} {many or one + ('es' if one.endswith(SIBILANTS) else 's')}"
 
 
 def verb(number: int, one: str, many: str) -> str:
@@ -19,7 +19,7 @@ def verb(number: int, one: str, many: str) -> str:
 
 def share(part: int, whole: int, noun: str, one: str, many: str) -> str:
     """``1 of 3 runs counts``, ``0 of 1 run count``: the noun goes by ``whole``, the verb by ``part``."""
-    return f"{part:,} of {counted(whole, noun)} {verb(part, one, many)}"
+    return f"{part} of {counted(whole, noun)} {verb(part, one, many)}"
 
 
 def fault(error: BaseException) -> str:

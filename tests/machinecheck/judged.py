@@ -16,8 +16,8 @@ def judged(kind: str, measured: dict, dtype: str = "fp32", peaks: dict | None = 
     operation = "matmul" if "flop_per_call" in measured else "x"
     cell = Cell("x", kind, operation, {}, "device", "norm", None, {}, 60.0)
     settings = {"device": "cpu", "dtype": dtype, "size": "64", "channels": 64, "batch": 16}
-    record = {"settings": settings, "fault": None, "measured": measured, "host": HOST}
-    return judge_record(cell, parse_json(pretty_json(record)), Bounds(), peaks or {})
+    record = {"settings": settings, "device_name": "X", "fault": None, "measured": measured, "host": HOST}
+    return judge_record(cell, parse_json(pretty_json(record)), Bounds(), {"X": peaks or {}})
 
 
 def right(measured: dict, dtype: str = "fp32") -> Judged:

@@ -54,6 +54,34 @@ def test_one_element_off_by_a_half_is_found(clean):
         assert found["frobenius"] == pytest.approx(metrics.errors(result, reference)["frobenius"], rel=0.01)
 
 
+def shortened(values, bits):
+    """fp32 numbers rounded to ``bits`` significant ones, as a kernel may do with its inputs."""
+    mantissas, exponents = np.frexp(values)
+    return np.ldexp(np.round(mantissas * 2.0**bits) / 2.0**bits, exponents)
+
+
+def test_tf32_inputs_show_in_the_norm_alone():
+    """Long sums hide inputs rounded to TF32's 11 bits from every single element, and not from the Frobenius error."""
+    operands = normal_operands(parse_shape("64x16384x64", "A@B"), "A@B", FP32.dtype, 0)
+    reference = operands.left @ operands.right
+    bound = metrics.sum_bound(reference, operands.magnitude, 16384, FP32)
+    wrong = metrics.compare(shortened(operands.left, 11) @ shortened(operands.right, 11), reference, bound)
+    limit = {"frobenius_limit": metrics.frobenius_limit(16384, FP32)}
+    assert (wrong["wrong"], verdict(wrong)) == (0, Verdict.PASS)
+    assert verdict(wrong | limit) is Verdict.FAIL
+    assert verdict(wrong | {"frobenius_limit": metrics.frobenius_limit(16384, PRECISIONS["tf32"])}) is Verdict.PASS
+    right = metrics.compare(fetch(product(operands, "A@B", FP32, "torch", open_device("cpu"))()), reference, bound)
+    assert verdict(right | limit) is Verdict.PASS
+
+
+@pytest.mark.parametrize(
+    ("kind", "terms", "limit"), [("fp32", 1024, "7.6e-06"), ("fp32", 4096, "1.5e-05"), ("bf16", 4096, "3.9e-03")]
+)
+def test_limits_of_the_frobenius_error(kind, terms, limit):
+    """4 √k u in fp32, u of the output in bf16 (Higham & Mary's form with λ = 4)."""
+    assert f"{metrics.frobenius_limit(terms, PRECISIONS[kind]):.1e}" == limit
+
+
 def test_non_finite_is_counted_first(clean):
     """A NaN fails no comparison, so it is counted before one is made; infinity as well."""
     _, result, reference, bound = clean

@@ -156,6 +156,20 @@ def test_thread_counts():
         repeatability.thread_counts("1,x", 2)
 
 
+@pytest.mark.parametrize("limit", ["1", "3"])
+def test_as_started_leaves_the_threads_to_the_environment(limit, tmp_path):
+    """A cell that sets no thread count runs with the one that its environment gives the library, and says which."""
+    out = tmp_path / "cell.json"
+    command = [sys.executable, "-m", "machinecheck", "cell", "repeatability", "sgemm", f"--out={out}"]
+    command += ["--size=64", "--threads=as-started", "--repeats=3", "--processes=1", "--library=numpy"]
+    variables = dict(os.environ) | dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), limit)
+    subprocess.run(command, env=variables, capture_output=True, check=True)
+    (row,) = json.loads(out.read_text())["measured"]["rows"]
+    started = min(int(limit), os.cpu_count() or 1)  # OpenBLAS starts no more than there are processors
+    assert row["threads"] == started
+    assert started in row["thread_pools"].values()
+
+
 @pytest.mark.parametrize("operation", ["linear", "group-norm", "network"])
 def test_operations_run_and_repeat(operation):
     """Each named operation repeats on this machine within one process at one thread."""

@@ -18,7 +18,7 @@ from tachograph.wording import counted, fault, share
         (counted(1, "block"), "1 block"),
         (counted(2, "frozen batch"), "2 frozen batches"),
         (counted(1, "iteration is", "iterations are"), "1 iteration is"),
-        (counted(12345, "iteration is", "iterations are"), "12,345 iterations are"),
+        (counted(12345, "iteration is", "iterations are"), "12345 iterations are"),
         (share(1, 3, "planned run", "counts", "count"), "1 of 3 planned runs counts"),
         (share(0, 1, "planned run", "counts", "count"), "0 of 1 planned run count"),
     ],

@@ -86,7 +86,7 @@ def network(
     where, host = open_device(device), open_device("cpu")
     prepare(precision(dtype))
     original = nets.build(channels, seed)
-    data, margin = nets.steady_batch(original, batch, seed)
+    data = nets.steady_batch(original, batch, seed)
     original.train(mode == "train")
     exact, exact_batch = copy.deepcopy(original).double(), _placed(data, host, torch.float64)
     exact_twin = nets.unfolded(exact)
@@ -117,8 +117,6 @@ def network(
     return {
         "reference": reference.numbers(),
         "comparisons": metrics.all_beside(results, baselines, reference.tensors),
-        "parameters": nets.parameter_count(original),
-        "smallest_rectifier_margin": margin,
         "max_logit_error": _largest(logits.values()),
         "max_gradient_error": _largest(results[name] - reference.tensors[name] for name in gradients),
     }

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ from machinecheck.repeats import Row, Truth
 from machinecheck.settings import arguments_of
 
 PROVING_REPEATS = 2
+AS_STARTED = "as-started"
 Run = Callable[[], torch.Tensor]
 
 
@@ -43,14 +44,27 @@ class OtherProcessError(Exception):
 
 
 def thread_counts(text: str, usable: int) -> list[int]:
-    """``1,2,4,8,all`` as counts, rising and each once. More threads than processors are allowed: races like them."""
+    """``1,2,4,8,all`` as counts, rising and each once. More threads than processors are allowed: races like them.
+
+    ``as-started`` is none of them: libraries keep the threads that they came with, as an environment limits them.
+    """
+    if text == AS_STARTED:
+        return []
     found = set()
     for part in text.split(","):
         word = part.strip()
         if word != "all" and not (word.isdigit() and int(word) > 0):
-            raise MachineCheckError(f"threads: found {text!r}, expected numbers or all, like 1,2,4,8,all")
+            raise MachineCheckError(
+                f"threads: found {text!r}, expected numbers or all, like 1,2,4,8,all, or {AS_STARTED}"
+            )
         found.add(usable if word == "all" else int(word))
     return sorted(found)
+
+
+def threads_started(library: str) -> int:
+    """Threads that the BLAS of ``library`` came with, or torch where the library is torch."""
+    pools = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+    return torch.get_num_threads() if library == "torch" or not pools else max(pools)
 
 
 @contextmanager
@@ -65,7 +79,8 @@ def thread_limit(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _rows(run: Run, truth: Truth | None, device: Device, threads: str, count: int, process: int) -> list[Row]:
+def _rows(run: Run, truth: Truth | None, device: Device, given: dict[str, Any], process: int) -> list[Row]:
+    count = given["repeats"]
     planter = Planter(planted())
 
     def once() -> torch.Tensor:
@@ -76,8 +91,10 @@ def _rows(run: Run, truth: Truth | None, device: Device, threads: str, count: in
     if not device.is_cpu:
         return [{"threads": None, "oversubscribed": False, "process": process, **repeats.watch(once, count, truth)}]
     rows, usable = [], len(os.sched_getaffinity(0))
-    for number in thread_counts(threads, usable):
-        with thread_limit(number):
+    limits: list[tuple[int, AbstractContextManager[None]]]
+    limits = [(number, thread_limit(number)) for number in thread_counts(given["threads"], usable)]
+    for number, limit in limits or [(threads_started(given.get("library", "torch")), nullcontext())]:
+        with limit:
             pools = {Path(pool["filepath"]).name: pool["num_threads"] for pool in threadpool_info()}
             row = repeats.watch(once, count, truth)
             oversubscribed = number > usable
@@ -151,7 +168,7 @@ def _measured(
         if proof is not None and not proof.usable:
             return {"rows": [], "lost": None, "reference": proof.numbers()}
         device = open_device(given["device"])
-        rows, lost = _rows(run, truth, device, given["threads"], given["repeats"], 0), None
+        rows, lost = _rows(run, truth, device, given, 0), None
         try:
             rows += others()
         except OtherProcessError as error:

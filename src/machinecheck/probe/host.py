@@ -64,6 +64,11 @@ def _lscpu() -> Any:
         return Unknown("lscpu -J printed something unreadable")
 
 
+def processor_name(proc: Path = Path("/proc")) -> str | None:
+    """What the kernel calls the processor; None where it gives it no name."""
+    return _cpuinfo(proc).get("model name")
+
+
 def processor(proc: Path, sys_root: Path) -> dict[str, Any]:
     """Model, counts, governor, limits, mitigations (counts are processors; frequencies MHz)."""
     info = _cpuinfo(proc)
@@ -71,7 +76,7 @@ def processor(proc: Path, sys_root: Path) -> dict[str, Any]:
     vulnerabilities = sys_root / "devices/system/cpu/vulnerabilities"
     scale = 1e-3  # sysfs gives kHz
     return {
-        "model": info.get("model name", Unknown(f"{proc / 'cpuinfo'}: no model name")),
+        "model": processor_name(proc) or Unknown(f"{proc / 'cpuinfo'}: no model name"),
         "architecture": platform.machine(),
         "logical": psutil.cpu_count() or Unknown("not reported by the system"),
         "physical": psutil.cpu_count(logical=False) or Unknown("not reported by the system"),

@@ -154,23 +154,32 @@ def ceilings(stages: dict[str, Any], phases: dict[str, Any]) -> list[dict[str, A
     """For every arm what could still be won: stages of a profiled step and phases of an iteration, largest first.
 
     ``ceiling``: the step or iteration would become this many times faster if the part took no time; null: no limit.
-    Nested and parallel parts are left out, as their time is that of others.
+    ``rows`` are parts beside each other. ``nested`` are parts of one of them, ``part_of`` it (null: found from the
+    sums, nobody declared of which): work on them can pay as well, but their share is in that of the other. Parallel
+    parts are left out, as their time is no share of the iteration.
     """
     found = []
     for arm in stages["arms"]:
-        leaves = [row for row in stages["rows"] if not row["parent"] and row["arms"].get(arm)]
-        found.append(_ranked(arm, "step", {row["stage"]: row["arms"][arm]["share"] for row in leaves}))
+        there = [row for row in stages["rows"] if row["arms"].get(arm)]
+        shares = {row["stage"]: row["arms"][arm]["share"] for row in there}
+        found.append(_ranked(arm, "step", shares, {row["stage"]: row["parent"] for row in there if row["parent"]}))
     for arm, table in phases["arms"].items():
-        outer = [row for row in table["rows"] if not (row["nested"] or row["parallel"])]
-        found.append(_ranked(arm, "iteration", {row["phase"]: row["share"] for row in outer}))
+        there = [row for row in table["rows"] if not row["parallel"]]
+        shares = {row["phase"]: row["share"] for row in there}
+        inside = {row["phase"]: row["parent"] for row in there if row["nested"]}
+        found.append(_ranked(arm, "iteration", shares, inside))
     return found
 
 
-def _ranked(arm: str, whole: str, shares: dict[str, float]) -> dict[str, Any]:
-    ranked = amdahl.rank({name: min(share, 1.0) for name, share in shares.items()})
-    rows = [
-        {"part": one.name, "share": one.share, "ceiling": one.ceiling if math.isfinite(one.ceiling) else None,
-         "pays": one.pays}
-        for one in ranked
-    ]  # fmt: skip
-    return {"arm": arm, "whole": whole, "rows": rows}
+def _ranked(arm: str, whole: str, shares: dict[str, float], inside: dict[str, str | None]) -> dict[str, Any]:
+    """``inside``: nested part -> the part that contains it."""
+    rows: list[dict[str, Any]] = []
+    nested: list[dict[str, Any]] = []
+    for one in amdahl.rank({name: min(share, 1.0) for name, share in shares.items()}):
+        limit = one.ceiling if math.isfinite(one.ceiling) else None
+        row = {"part": one.name, "share": one.share, "ceiling": limit, "pays": one.pays}
+        if one.name in inside:
+            nested.append({**row, "part_of": inside[one.name]})
+        else:
+            rows.append(row)
+    return {"arm": arm, "whole": whole, "rows": rows, "nested": nested}

@@ -13,9 +13,10 @@ from tachograph.analysis.decision import decision
 from tachograph.analysis.deviations import deviations
 from tachograph.analysis.disturbance import quiet
 from tachograph.analysis.endings import endings
-from tachograph.analysis.evaluation import evaluation, projection
+from tachograph.analysis.evaluation import evaluation
 from tachograph.analysis.notmeasured import not_measured
 from tachograph.analysis.preflight import preflight
+from tachograph.analysis.projection import projection
 from tachograph.analysis.registered import registered
 from tachograph.analysis.remarks import remarks
 from tachograph.analysis.sealed import SealedMachine, SealedStudy, read_sealed, with_first_attempts

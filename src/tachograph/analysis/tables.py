@@ -161,40 +161,52 @@ def _evaluation(analysis: Analysis) -> Rows:
                "excess_high", "told", "timer", "evaluations"]  # fmt: skip
     rows = []
     for arm, one in analysis["evaluation"]["arms"].items():
-        if "excess" in one:
-            known = [one.get(column) for column in columns[6:]]  # an earlier version's record lacks some
-            rows.append([arm, None, *(one.get(column) for column in columns[2:5]), True, *known])
-            rows += [[arm, *(row.get(column) for column in columns[1:5]), False, *known] for row in one["projected"]]
-    return columns, rows
+        for kind in _kinds(one):
+            known = [kind.get(column) for column in columns[6:]]  # an earlier version's record lacks some
+            for row, observed in [(kind, True), *((row, False) for row in kind["projected"])]:
+                spread = [row.get("games"), *(row.get(column) for column in columns[2:5])]
+                rows.append([arm, *spread, observed, *known, row.get("engine_ceiling")])
+    return [*columns, "engine_ceiling"], rows
+
+
+def _kinds(one: Analysis) -> list[Analysis]:
+    """The kinds of evaluations of an arm; those of an earlier version are a single row for all of them."""
+    kinds: list[Analysis] = one.get("kinds", [one] if "excess" in one else [])
+    return kinds
 
 
 def _subjects(analysis: Analysis) -> Rows:
-    found = {arm: one["breakdown"] for arm, one in analysis["evaluation"]["arms"].items() if one.get("breakdown")}
-    timers = list(dict.fromkeys(name for one in found.values() for row in one["rows"] for name in row["timers"]))
-    columns = ["arm", "subject", "evaluations", "elapsed", *timers, "remainder"]
+    found = [
+        (arm, kind.get("subjects", {}), row)
+        for arm, one in analysis["evaluation"]["arms"].items()
+        for kind in _kinds(one)
+        if kind["breakdown"]
+        for row in kind["breakdown"]["rows"]
+    ]
+    timers = list(dict.fromkeys(name for _, _, row in found for name in row["timers"]))
+    columns = ["arm", "subject", "games", "evaluations", "elapsed", *timers, "remainder"]
     rows = [
-        [arm, row["subject"], row["evaluations"], row["elapsed"], *(row["timers"][name] for name in timers),
-         row["remainder"]]
-        for arm, one in found.items()
-        for row in one["rows"]
+        [arm, row["subject"], games.get(row["subject"]), row["evaluations"], row["elapsed"],
+         *(row["timers"][name] for name in timers), row["remainder"]]
+        for arm, games, row in found
     ]  # fmt: skip
     return columns, rows
 
 
 def _projection(analysis: Analysis) -> Rows:
     ranged = [f"{name}{end}" for name in ("seconds", "hours") for end in ("", "_low", "_high")]
-    columns = ["arm", "every", "runs", *ranged, "evaluation_by"]
+    columns = ["arm", "every", "games", "beside_seconds", "runs", *ranged, "evaluation_by"]
     section = analysis["projection"]
-    found = section["rows"] if "rows" in section else section["arms"]  # of an earlier version: one row per arm
-    return columns, [[row.get(column) for column in columns] for row in found]
+    rows = section.get("rows", section.get("arms", []))  # of an earlier version: one row per arm
+    return columns, [[row.get(column) for column in columns] for row in rows]
 
 
 def _ceilings(analysis: Analysis) -> Rows:
-    columns = ["arm", "whole", "part", "share", "ceiling", "pays"]
+    columns = ["arm", "whole", "part", "share", "ceiling", "pays", "nested", "part_of"]
     rows = [
-        [one["arm"], one["whole"], *(row[column] for column in columns[2:])]
+        [one["arm"], one["whole"], *(row[column] for column in columns[2:6]), "part_of" in row, row.get("part_of")]
         for one in analysis["ceilings"]
-        for row in one["rows"]
+        for row in sorted([*one["rows"], *one.get("nested", [])], key=lambda row: -row["share"])
     ]
     return columns, rows
 

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from tachograph.analysis.evaluation import evaluation_of
+from tachograph.analysis.evaluation import evaluation_of, network_phases
 from tachograph.analysis.phases import arm_row, ceilings, checkpoints_among, table_of
 from tachograph.errors import TachographError
 from tachograph.evidence.history import History, read_history
@@ -33,7 +33,7 @@ def add_parser(subparsers: Any) -> None:
         "--evaluation-every", type=_numbers, default=[], metavar="N,N,…", help="intervals to spread over"
     )
     parser.add_argument("--evaluation-games", type=_numbers, default=[], metavar="N,N,…",
-                        help="sizes of an evaluation, the first one as this history has it")  # fmt: skip
+                        help="numbers of games; the first as this history has it, if no column tells")  # fmt: skip
     parser.set_defaults(function=run)
 
 
@@ -78,7 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
     declared = trainer.history.evaluation
     if declared is not None:
         spread = Projection(evaluation_every=arguments.evaluation_every, evaluation_games=arguments.evaluation_games)
-        one = judged("the evaluations", lambda: evaluation_of([history], declared, 0, spread))
+        network = network_phases(trainer.history)
+        one = judged("the evaluations", lambda: evaluation_of([history], declared, 0, spread, network))
         found["evaluation"]["arms"][name] = {"reason": one.reason} if one.result is None else one.result
     elif arguments.evaluation_every or arguments.evaluation_games:
         raise TachographError(

@@ -32,7 +32,8 @@ class Breakdown:
     evaluated in parallel; ``together`` their sum, which is then no wall time.
 
     ``ceiling``: the evaluation would become this many times faster if ``inference`` took no time at all (Amdahl's law:
-    over the slowest subject that remains, or over the sum); None where that is not known.
+    over the slowest subject that remains, or over the sum); ``saved`` the seconds per evaluation that would then be
+    gone. Both None where that is not known.
     """
 
     rows: tuple[SubjectRow, ...]
@@ -41,6 +42,7 @@ class Breakdown:
     parallel: bool
     inference: str | None
     ceiling: float | None
+    saved: float | None
 
 
 def breakdown(
@@ -73,7 +75,11 @@ def breakdown(
     seconds = [row.elapsed for row in rows]
     together = sum(seconds)
     overlap = together > timer * (1 + CLOSURE) if parallel is None else parallel
-    return Breakdown(tuple(rows), seconds[0], together, overlap, inference, _ceiling(rows, inference, overlap))
+    spent = seconds[0] if overlap else together
+    rest = _without(rows, inference, overlap)
+    saved = None if rest is None else min(spent, max(0.0, spent - rest))
+    limit = None if saved is None else ceiling(saved / spent if spent else 0.0)
+    return Breakdown(tuple(rows), seconds[0], together, overlap, inference, limit, saved)
 
 
 def _mean(values: Floats) -> float | None:
@@ -81,12 +87,12 @@ def _mean(values: Floats) -> float | None:
     return float(known.mean()) if len(known) else None
 
 
-def _ceiling(rows: Sequence[SubjectRow], inference: str | None, parallel: bool) -> float | None:
+def _without(rows: Sequence[SubjectRow], inference: str | None, parallel: bool) -> float | None:
+    """Seconds of the evaluation if ``inference`` took no time, None where a subject lacks that timer."""
     left = []
     for row in rows:
         spent = None if inference is None else row.timers[inference]
         if spent is None:
             return None
         left.append(row.elapsed - spent)
-    whole, rest = (rows[0].elapsed, max(left)) if parallel else (sum(row.elapsed for row in rows), sum(left))
-    return ceiling(min(1.0, max(0.0, 1 - rest / whole)))
+    return max(left) if parallel else sum(left)

@@ -100,7 +100,7 @@ def _warnings(overlap: Overlap, timers: int) -> list[str]:
     return [sentence]
 
 
-def evaluation_cost(seconds: float, every: int, games: float = 1.0) -> float:
+def evaluation_cost(seconds: float, every: float, games: float = 1.0) -> float:
     """Seconds per iteration if an evaluation of ``seconds`` runs every ``every`` iterations.
 
     ``games``: how many times more games it plays; a projection that assumes cost in proportion.

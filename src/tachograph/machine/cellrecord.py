@@ -97,9 +97,10 @@ class Settings(Part):
 
 
 class Record(Part):
-    """Every cell: its settings with the device it ran on, the fault planted into it, its numbers and the host."""
+    """Every cell: its settings with the device it ran on, that device's name, the planted fault, numbers, the host."""
 
     settings: Settings
+    device_name: str | None = None
     fault: str | None = None
     measured: dict[str, Any]
     host: Host
@@ -115,6 +116,7 @@ class Proof(Part):
 class Comparison(Part):
     """One result against its reference.
 
+    ``frobenius`` is ‖C − R‖/‖R‖; ``frobenius_limit`` what rounding allows it, where a rule says so.
     ``wrong`` counts the elements that rounding cannot explain; without such a bound there are the three root mean
     squares of :class:`~tachograph.models.bounds.Gate`. With a non-finite element nothing need be compared.
     """
@@ -126,6 +128,8 @@ class Comparison(Part):
     ratio: Size | None = None
     max_abs: Size | None = None
     relative: Size | None = None
+    frobenius: Size | None = None
+    frobenius_limit: Size | None = None
     first: list[int] | None = None
     rmse: Size | None = None
     baseline_rmse: Size | None = None
@@ -139,10 +143,16 @@ class Refused(Part):
 
 
 class Correctness(Part):
-    """Results against one reference, by name; none where it is not usable."""
+    """Results against one reference, by name; none where it is not usable.
+
+    Of a network, the largest errors of its outputs and of its gradients; of attention, the kernel that ran.
+    """
 
     reference: Proof
     comparisons: dict[str, Comparison]
+    max_logit_error: Size | None = None
+    max_gradient_error: Size | None = None
+    kernel: str | None = None
 
 
 class OfTraining(Part):

@@ -67,10 +67,11 @@ def check_groups(groups: Sequence[CellGroup], checker: Checker, file: str) -> No
 def check_formats(study: MachineStudy, checker: Checker, file: str) -> None:
     """Raise TachographError for a peak of a number format that no operation of the checker has: it would do nothing."""
     known = checker.settings["dtype"].choices if "dtype" in checker.settings else None
-    for name in study.peaks:
-        if known is not None and name not in known:
-            expected = f"{', '.join(known)}{meant(name, known)}"
-            raise TachographError(f"{file}: peaks.{name}: unknown number format, expected one of: {expected}")
+    for device, peaks in study.peaks.items():
+        for name in peaks:
+            if known is not None and name not in known:
+                place, expected = f'peaks."{device}".{name}', f"{', '.join(known)}{meant(name, known)}"
+                raise TachographError(f"{file}: {place}: unknown number format, expected one of: {expected}")
 
 
 def check_names(cells: Sequence[Cell], file: str) -> None:

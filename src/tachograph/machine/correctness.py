@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from tachograph.machine.cellrecord import Comparison, Correctness
 from tachograph.machine.verdict import Judged, Verdict, judged, worst
 from tachograph.models.bounds import Bounds
@@ -20,7 +23,27 @@ def judge_comparisons(measured: Correctness, dtype: str, bounds: Bounds) -> Judg
         return Judged(Verdict.INCOMPLETE, ["nothing was compared"])
     found = {name: judge_comparison(one, dtype, bounds) for name, one in measured.comparisons.items()}
     reasons = [f"{name}: {reason}" for name, one in found.items() for reason in one.reasons]
-    return Judged(worst(one.verdict for one in found.values()), reasons)
+    verdict = worst(one.verdict for one in found.values())
+    return Judged(verdict, reasons, {} if verdict is Verdict.INCOMPLETE else _figures(measured, dtype, bounds))
+
+
+def _figures(measured: Correctness, dtype: str, bounds: Bounds) -> dict[str, Any]:
+    """Over all comparisons of a cell: counts, the largest errors and the largest share of what is allowed."""
+    compared = measured.comparisons.values()
+    return {
+        "nonfinite": sum(one.nonfinite for one in compared),
+        "wrong": sum(counted) if (counted := [one.wrong for one in compared if one.wrong is not None]) else None,
+        "relative": _largest(one.relative for one in compared),
+        "frobenius": _largest(one.frobenius for one in compared),
+        "share_of_bound": _largest(share_of_bound(one, dtype, bounds) for one in compared),
+        "logit_error": measured.max_logit_error,
+        "gradient_error": measured.max_gradient_error,
+        "kernel": measured.kernel,
+    }
+
+
+def _largest(values: Iterable[float | None]) -> float | None:
+    return max((value for value in values if value is not None), default=None)
 
 
 def judge_comparison(one: Comparison, dtype: str, bounds: Bounds) -> Judged:
@@ -35,7 +58,7 @@ def judge_comparison(one: Comparison, dtype: str, bounds: Bounds) -> Judged:
 def _by_elements(one: Comparison, wrong: int, bounds: Bounds) -> Judged:
     beyond = one.ratio is not None and one.ratio > 1
     if not wrong and not beyond:
-        return judged([], [])
+        return judged(_by_norm(one), [])
     if one.ratio is None:
         return judged(
             [f"{wrong} of {counted(one.elements, 'element')} {verb(wrong, 'differs', 'differ')} from the exact result"],
@@ -54,10 +77,18 @@ def _by_elements(one: Comparison, wrong: int, bounds: Bounds) -> Judged:
     return judged(
         [
             f"{wrong} of {counted(one.elements, 'element')} beyond rounding ({largest}{one.ratio:.3g} times the "
-            f"bound{first})"
+            f"bound{first})",
+            *_by_norm(one),
         ],
         [],
     )
+
+
+def _by_norm(one: Comparison) -> list[str]:
+    """An error that no single element shows and all together do, as of inputs that a kernel rounds on its own."""
+    if one.frobenius is None or one.frobenius_limit is None or one.frobenius <= one.frobenius_limit:
+        return []
+    return [f"Frobenius error {one.frobenius:.3g}, rounding allows {one.frobenius_limit:.3g}"]
 
 
 def _by_gate(one: Comparison, dtype: str, bounds: Bounds) -> Judged:

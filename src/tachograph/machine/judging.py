@@ -5,7 +5,6 @@ Nothing that the cell itself thinks of them is asked: a verdict in its file is i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from tachograph.machine.cellrecord import (
@@ -24,7 +23,7 @@ from tachograph.machine.cellrecord import (
 )
 from tachograph.machine.cells import PROBE, Cell
 from tachograph.machine.correctness import judge_comparisons
-from tachograph.machine.plausible import declared_peak
+from tachograph.machine.plausible import Peaks, declared_peak
 from tachograph.machine.repeats import judge_repeats
 from tachograph.machine.throughput import judge_matmul, judge_training
 from tachograph.machine.training import judge_soak, judge_steps
@@ -32,7 +31,7 @@ from tachograph.machine.verdict import Judged, Verdict
 from tachograph.models.bounds import Bounds
 
 
-def judge_record(cell: Cell, value: Any, bounds: Bounds, peaks: Mapping[str, float]) -> Judged:
+def judge_record(cell: Cell, value: Any, bounds: Bounds, peaks: Peaks) -> Judged:
     """Judge the file that ``cell`` wrote. Raises UnreadableError, naming place and reason, where it cannot be."""
     if cell.kind == PROBE:
         read(Probe, value)
@@ -45,12 +44,11 @@ def judge_record(cell: Cell, value: Any, bounds: Bounds, peaks: Mapping[str, flo
             raise UnreadableError(f"settings.{name}: found {found!r}, expected {asked!r}, which was asked for")
     if cell.fault is None and record.fault is not None:
         raise UnreadableError(f"fault: found {record.fault!r}, expected none: its numbers are not the machine's")
-    return _judge(cell, record.measured, given, bounds, peaks)
+    peak = declared_peak(record.device_name, str(given.get("dtype", "")), peaks)
+    return _judge(cell, record.measured, given, bounds, peak)
 
 
-def _judge(
-    cell: Cell, numbers: dict[str, Any], given: dict[str, Any], bounds: Bounds, peaks: Mapping[str, float]
-) -> Judged:
+def _judge(cell: Cell, numbers: dict[str, Any], given: dict[str, Any], bounds: Bounds, peak: float | None) -> Judged:
     dtype = str(given.get("dtype", ""))
     if cell.kind == "soak":
         read(OfTraining, given, "settings")
@@ -65,7 +63,6 @@ def _judge(
         return judge_comparisons(read(Correctness, numbers, "measured"), dtype, bounds)
     if "flop_per_call" in numbers:
         read(OfMatmul, given, "settings")
-        peak = declared_peak(cell, dtype, peaks)
         return judge_matmul(read(Matmul, numbers, "measured"), dtype, peak, bounds)
     read(OfTraining, given, "settings")
     return judge_training(read(Training, numbers, "measured"), bounds)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from tachograph.analysis.sealed import Sealed
 from tachograph.machine.cells import Cell
 from tachograph.machine.contention import NOT_SAMPLED, Contention, contention
+from tachograph.machine.identical import reject_identical
 from tachograph.machine.outcome import DONE, NOT_RUN, CellOutcome, judge_cell
+from tachograph.machine.plausible import Peaks
 from tachograph.machine.verdict import Verdict
 from tachograph.models.bounds import Bounds
 from tachograph.models.machine import Quiet
@@ -43,17 +45,22 @@ class MeasuredCell:
 
 
 def measured_cells(
-    sealed: Sealed, cells: Sequence[Cell], bounds: Bounds, quiet: Quiet, peaks: Mapping[str, float]
+    sealed: Sealed, cells: Sequence[Cell], bounds: Bounds, quiet: Quiet, peaks: Peaks
 ) -> list[MeasuredCell]:
-    """Every planned cell in registered order; one without a result that counts is INCOMPLETE."""
-    runs = {run.planned.arm: run for run in sealed.of_role("cell")}
+    """Every planned cell in registered order, judged; one without a result that counts is INCOMPLETE.
+
+    Tables, summary and sentences take verdicts and rates from here, so what is rejected is rejected in all of them.
+    """
+    files = {run.planned.arm: run.content() for run in sealed.of_role("cell")}
+    outcomes = [
+        judge_cell(cell, files[cell.name], bounds, peaks) if cell.name in files else NO_RESULT for cell in cells
+    ]
     found = []
-    for cell in cells:
-        if cell.name not in runs:
-            found.append(MeasuredCell(cell, NO_RESULT.outcome, NO_RESULT.verdict, list(NO_RESULT.reasons)))
+    for cell, judged in zip(cells, reject_identical(cells, outcomes), strict=True):
+        if cell.name not in files:
+            found.append(MeasuredCell(cell, judged.outcome, judged.verdict, judged.reasons))
             continue
-        file = runs[cell.name].content()
-        judged = judge_cell(cell, file, bounds, peaks)
+        file = files[cell.name]
         record = file["record"] if judged.outcome == DONE else None
         found.append(
             MeasuredCell(

@@ -9,6 +9,7 @@ from tachograph.machine.cells import PROBE
 from tachograph.machine.measured import MeasuredCell
 from tachograph.machine.outcome import DONE
 from tachograph.machine.selftest import clean
+from tachograph.machine.tables import of_kind
 from tachograph.machine.verdict import Verdict
 from tachograph.models.cells import CellKind
 from tachograph.models.checker import Checker
@@ -28,6 +29,16 @@ def not_asked(measured: Sequence[MeasuredCell], checker: Checker) -> dict[str, l
     """By kind, the operations of the checker that no cell without a planted fault asks for."""
     asked = {(one.cell.kind, one.cell.operation) for one in clean(measured)}
     return {kind: [name for name in checker.operations.get(kind, {}) if (kind, name) not in asked] for kind in ASKED}
+
+
+def _without_peak(own: Sequence[MeasuredCell]) -> str:
+    """Devices and number formats of timed products without a declared peak."""
+    formats: dict[str, dict[str, None]] = {}
+    for one in of_kind(own, "throughput", "matmul"):
+        if one.measured["peak"] is None:
+            device = (one.record or {}).get("device_name") or "the device"
+            formats.setdefault(device, {})[str(one.settings["dtype"])] = None
+    return "; ".join(f"{device} in {', '.join(names)}" for device, names in formats.items())
 
 
 def not_measured(measured: Sequence[MeasuredCell], sections: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -54,8 +65,9 @@ def not_measured(measured: Sequence[MeasuredCell], sections: Mapping[str, Any]) 
         say("accelerators", "every cell ran on the processor")
     if len({one.cell.arm for one in own}) == 1:
         say("environment workarounds", "one environment is registered")
-    if any(row["peak"] is None for row in sections["rows"]["matmul"]):
-        say("share of the peak", "no peak is declared for these number formats, so no rate was held against one")
+    without = _without_peak(own)
+    if without:
+        say("share of the peak", f"no peak is declared for {without}, so these rates were held against none")
     for row in sections["selftest"]["rows"]:
         if not row["planted"]:
             say(f"whether “{row['fault']}” would be caught", "it was not planted")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from tachograph.machine.cellrecord import UnreadableError
 from tachograph.machine.cells import Cell
 from tachograph.machine.judging import judge_record
+from tachograph.machine.plausible import Peaks
 from tachograph.machine.verdict import Verdict
 from tachograph.models.bounds import Bounds
 
@@ -37,7 +37,7 @@ class CellOutcome:
     derived: dict[str, Any] = field(default_factory=dict)
 
 
-def judge_cell(cell: Cell, file: dict[str, Any], bounds: Bounds, peaks: Mapping[str, float]) -> CellOutcome:
+def judge_cell(cell: Cell, file: dict[str, Any], bounds: Bounds, peaks: Peaks) -> CellOutcome:
     """Judge a ``cell/1`` file. A process that died after it wrote its record crashed all the same."""
     ended, record = file["ended"], file["record"]
     if not ended["started"]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from tachograph.analysis import execution
@@ -15,7 +14,6 @@ from tachograph.machine.cells import PROBE, study_cells
 from tachograph.machine.measured import MeasuredCell, measured_cells
 from tachograph.machine.selftest import selftest
 from tachograph.machine.summary import summary
-from tachograph.models.bounds import Bounds
 from tachograph.study.state import counts
 
 STOPPING = "every planned cell is measured once; cells that the registered time for all leaves over are not run"
@@ -43,7 +41,7 @@ def sections(sealed: SealedMachine) -> dict[str, Any]:
         "preflight": preflight(sealed),
         "deviations": of_any_study(sealed, order),
         "selftest": selftest(measured, checker.faults),
-        "rows": rows(measured, study.bounds, study.peaks),
+        "rows": rows(measured),
     }
     found["rows"]["selftest"] = found["selftest"]["rows"]
     found["summary"] = summary(measured, found["selftest"], norm)
@@ -54,12 +52,12 @@ def sections(sealed: SealedMachine) -> dict[str, Any]:
     return found
 
 
-def rows(measured: list[MeasuredCell], bounds: Bounds, peaks: Mapping[str, float]) -> dict[str, Any]:
+def rows(measured: list[MeasuredCell]) -> dict[str, Any]:
     """Rows of every table, by name."""
-    matmul, training = tables.matmul(measured, peaks), tables.training(measured)
+    matmul, training = tables.matmul(measured), tables.training(measured)
     return {
         "cells": tables.cells(measured),
-        "correctness": tables.correctness(measured, bounds),
+        "correctness": tables.correctness(measured),
         "repeatability": tables.repeatability(measured),
         "matmul": matmul,
         "formats": ratios.format_ratios(matmul),
@@ -110,7 +108,7 @@ def registration(sealed: SealedMachine) -> dict[str, Any]:
         "total_seconds": study.total_seconds,
         "quiet": study.quiet.model_dump(mode="json"),
         "bounds": study.bounds.model_dump(mode="json"),
-        "peaks": dict(study.peaks),
+        "peaks": {name: dict(by_format) for name, by_format in study.peaks.items()},
         "trainer": {
             "name": sealed.checker.name,
             "title": sealed.checker.title,

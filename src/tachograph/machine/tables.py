@@ -9,15 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tachograph.machine import rates
-from tachograph.machine.cellrecord import Comparison, read
 from tachograph.machine.contention import mean_of
-from tachograph.machine.correctness import share_of_bound
 from tachograph.machine.measured import MeasuredCell
 from tachograph.machine.outcome import DONE
-from tachograph.machine.plausible import declared_peak
-from tachograph.machine.verdict import Verdict
-from tachograph.models.bounds import Bounds
 
 Row = dict[str, Any]
 
@@ -56,15 +50,15 @@ def cells(measured: Iterable[MeasuredCell]) -> list[Row]:
     ]
 
 
-def correctness(measured: Iterable[MeasuredCell], bounds: Bounds) -> list[Row]:
-    """One row per correctness cell: verdict, non-finite count, relative error, share of the bound used."""
+FIGURES = ("nonfinite", "wrong", "relative", "frobenius", "share_of_bound", "logit_error", "gradient_error", "kernel")
+
+
+def correctness(measured: Iterable[MeasuredCell]) -> list[Row]:
+    """One row per correctness cell: verdict, counts, errors, share of the bound used, the kernel that ran."""
     rows = []
     for one in measured:
         if one.cell.kind != "correctness" or one.cell.fault is not None:
             continue
-        dtype = str(one.settings.get("dtype", ""))
-        compared = [read(Comparison, value) for value in one.measured.get("comparisons", {}).values()]
-        compared = compared if one.verdict is not Verdict.INCOMPLETE else []
         rows.append(
             {
                 "cell": one.cell.name,
@@ -73,23 +67,11 @@ def correctness(measured: Iterable[MeasuredCell], bounds: Bounds) -> list[Row]:
                 "device": one.settings.get("device"),
                 "outcome": one.outcome,
                 "verdict": str(one.verdict),
-                "nonfinite": sum(part.nonfinite for part in compared) if compared else None,
-                "wrong": _sum(part.wrong for part in compared),
-                "relative": _largest(part.relative for part in compared),
-                "share_of_bound": _largest(share_of_bound(part, dtype, bounds) for part in compared),
+                **{name: one.derived.get(name) for name in FIGURES},
                 "reasons": list(one.reasons),
             }
         )
     return rows
-
-
-def _largest(values: Iterable[float | None]) -> float | None:
-    return max((value for value in values if value is not None), default=None)
-
-
-def _sum(values: Iterable[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
 
 
 def repeatability(measured: Iterable[MeasuredCell]) -> list[Row]:
@@ -134,16 +116,13 @@ def _common(one: MeasuredCell) -> Row:
     }
 
 
-def matmul(measured: Iterable[MeasuredCell], peaks: Mapping[str, float] | None = None) -> list[Row]:
-    """TFLOP/s over size and format, burst and sustained, with the share of the declared peak.
-
-    Withdrawn are rates that occur twice to the last digit: a clock's tick.
-    """
+def matmul(measured: Iterable[MeasuredCell]) -> list[Row]:
+    """TFLOP/s over size and format, burst and sustained, with the share of the declared peak."""
     rows = []
     for one in of_kind(measured, "throughput", "matmul"):
         numbers, settings = one.measured, one.settings
         sustained, burst = numbers["sustained"], numbers["burst"]
-        peak = declared_peak(one.cell, settings["dtype"], peaks or {})
+        peak = numbers["peak"]
         row = {
             "size": settings["size"],
             "dtype": settings["dtype"],
@@ -159,9 +138,6 @@ def matmul(measured: Iterable[MeasuredCell], peaks: Mapping[str, float] | None =
             "mark": one.contention.mark(),
         }
         rows.append(row | _common(one))
-    for name in ("burst", "sustained"):
-        for index in rates.identical([row[name] for row in rows]):
-            rows[index] |= {name: None, "share_of_peak": None, "status": "identical to another cell's value"}
     return rows
 
 
@@ -182,6 +158,7 @@ def training(measured: Iterable[MeasuredCell]) -> list[Row]:
             "backward": numbers["backward_samples_per_second"],
             "memory_share": numbers["memory_share"],
             "memory": numbers["memory"]["of"],
+            "status": numbers["samples_per_second"]["status"],
             "mark": one.contention.mark(best_of=True),
         }
         rows.append(row | _common(one))

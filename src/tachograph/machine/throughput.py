@@ -14,7 +14,7 @@ from typing import Any
 from tachograph.machine.cellrecord import Block, Matmul, Training
 from tachograph.machine.contention import LOWER_BOUND
 from tachograph.machine.correctness import judge_comparison
-from tachograph.machine.plausible import above_peak
+from tachograph.machine.plausible import above_peak, withdrawn
 from tachograph.machine.verdict import Judged, judged
 from tachograph.models.bounds import Bounds
 
@@ -25,10 +25,8 @@ TERA = 1e12
 def judge_matmul(measured: Matmul, dtype: str, peak: float | None, bounds: Bounds) -> Judged:
     """FAIL for a rate that says nothing or cannot be true, and for a wrong product, however fast it was."""
     work = measured.flop_per_call / TERA
-    rates = {
-        "burst": burst(measured.blocks.burst, work, bounds),
-        "sustained": sustained(measured.blocks.sustained, work, bounds),
-    }
+    blocks = {"burst": measured.blocks.burst, "sustained": measured.blocks.sustained}
+    rates = {"burst": burst(blocks["burst"], work, bounds), "sustained": sustained(blocks["sustained"], work, bounds)}
     failures = [
         f"{name}: {reason}"
         for name, one in measured.comparisons.items()
@@ -37,12 +35,20 @@ def judge_matmul(measured: Matmul, dtype: str, peak: float | None, bounds: Bound
     if measured.nonfinite_elements:
         failures.append(f"{measured.nonfinite_elements} elements of the product are not finite")
     for name, found in rates.items():
-        reason = found["status"] if found["rate"] is None else above_peak(found["rate"], peak)
+        reason = _why_none(found, blocks[name], work, peak)
         if reason is not None:
             failures.append(f"{name}: {reason}")
-            found |= {"rate": None, "status": reason}
+            rates[name] = withdrawn(found, reason)
     unsteady = rates["sustained"].get("steady") is False
-    return judged(failures, ["the sustained window was not steady"] if unsteady else [], rates)
+    return judged(failures, ["the sustained window was not steady"] if unsteady else [], {**rates, "peak": peak})
+
+
+def _why_none(found: dict[str, Any], blocks: Sequence[Block], work: float, peak: float | None) -> str | None:
+    """Why a rate does not stand, or None. Of blocks that say nothing it is told, too, if even they exceed the peak."""
+    if found["rate"] is not None:
+        return above_peak(found["rate"], peak)
+    claimed = max((rate_of(block, work) for block in blocks if block.seconds > 0), default=0.0)
+    return "; ".join(filter(None, [found["status"], above_peak(claimed, peak)]))
 
 
 def judge_training(measured: Training, bounds: Bounds) -> Judged:

@@ -37,8 +37,10 @@ class MachineStudy(Model):
     registration: Registration
     quiet: Quiet = Quiet()
     bounds: Bounds = Field(default=Bounds(), description="what the numbers of the cells are held to")
-    peaks: dict[Identifier, PositiveNumber] = Field(
-        default={}, description="declared peak of the device in TFLOP/s by number format; a rate above it is rejected"
+    peaks: dict[Text, dict[Identifier, PositiveNumber]] = Field(
+        default={},
+        description="declared peaks in TFLOP/s by the name of the device and number format; a rate of that device "
+        "above it is rejected",
     )
     norm: Identifier = Field(default="as-installed", description="the arm that is the machine as it is used")
     arms: dict[Identifier, Environment] = Field(

@@ -120,7 +120,8 @@ class Projection(Model):
     evaluation_every: list[Annotated[int, Field(ge=1)]] = []
     evaluation_games: list[Annotated[int, Field(ge=1)]] = Field(
         default=[],
-        description="sizes of an evaluation (games, samples, tasks), the first one as the runs of this study have it",
+        description="sizes of an evaluation (games, samples, tasks), told from runs of the same size or else in "
+        "proportion; where no column counts the games, the first one is as the runs of this study have it",
     )
 
     @model_validator(mode="after")

@@ -101,6 +101,7 @@ class Phase(Model):
     column: Text
     parent: Text | None = None
     parallel: bool = Field(default=False, description="several of these run at the same time, so they are no sum")
+    inference: bool = Field(default=False, description="it times the network's answers: a faster one could shorten it")
 
 
 class Count(Model):
@@ -118,6 +119,11 @@ class Evaluation(Model):
     column: Text | None = Field(default=None, description="column of one timer of one subject, {subject} and {timer}")
     elapsed: Text | None = Field(default=None, description="the timer of the whole evaluation of one subject")
     timers: list[Text] = Field(default=[], description="its parts, by the names that stand for {timer}")
+    games: Text | None = Field(
+        default=None,
+        description="the name that stands for {timer} in the column with a subject's games (samples, tasks): "
+        "evaluations of different sizes are told apart by it",
+    )
     inference: Text | None = Field(default=None, description="the timer that a faster network could shorten")
     parallel: bool | None = Field(
         default=None,
@@ -128,6 +134,8 @@ class Evaluation(Model):
     def _whole(self) -> Evaluation:
         if self.subjects and (self.column is None or self.elapsed is None):
             raise ValueError("subjects: found no column or no elapsed, expected both to find their timers")
+        if self.games is not None and not self.subjects:
+            raise ValueError(f"games: found {self.games!r} without subjects, expected those that the games are against")
         if self.column is not None and not ("{subject}" in self.column and "{timer}" in self.column):
             raise ValueError(f"column: found {self.column!r}, expected {{subject}} and {{timer}} in it")
         if self.inference is not None and self.inference not in self.timers:
@@ -140,8 +148,9 @@ class Evaluation(Model):
         return self.column.replace("{subject}", subject).replace("{timer}", timer)
 
     def columns(self) -> list[str]:
-        """The columns of all timers of all subjects."""
+        """The columns of all timers and games of all subjects."""
         timers = [self.elapsed, *self.timers] if self.elapsed is not None else []
+        timers += [self.games] if self.games is not None else []
         return [self.column_of(subject, timer) for subject in self.subjects for timer in timers]
 
 

@@ -207,7 +207,7 @@ def registration(record: Record) -> str:
             f"{quiet['stolen_share']:.0%}, both on average through a cell; other rates are held back",
         ],
         ["what is held to what", text(_bounds(held["bounds"]))],
-        ["declared peaks", text(_pairs(held["peaks"])) or "none"],
+        ["declared peaks, TFLOP/s", text(_peaks(held["peaks"])) or "none"],
     ]
     rows += [[f"arm {code(name)}", _arm(arm)] for name, arm in held["arms"].items()]
     return table(["", ""], rows)
@@ -226,6 +226,10 @@ def _bounds(bounds: dict[str, Any]) -> str:
         f"{bounds['clock_share']:.0%} of the highest clock; a soak is a warning below {bounds['soak_speed']:.0%} of "
         "its first speed"
     )
+
+
+def _peaks(peaks: dict[str, dict[str, float]]) -> str:
+    return "; ".join(f"{device}: {_pairs(by_format)}" for device, by_format in sorted(peaks.items()))
 
 
 def _arm(arm: dict[str, Any]) -> str:

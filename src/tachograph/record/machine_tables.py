@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tachograph.record.markdown import UNKNOWN, code, factor, figure, number, percent, significant, table, text
@@ -24,22 +24,43 @@ def correctness(record: Record) -> str:
             _or_dash(row["nonfinite"], str),
             _or_dash(row["wrong"], lambda value: f"{value:,}"),
             _or_dash(row["relative"], lambda value: f"{value:.3e}"),
+            _or_dash(row["frobenius"], lambda value: f"{value:.3e}"),
             _or_dash(row["share_of_bound"], lambda value: f"{value:.3f}"),
-            text("; ".join(row["reasons"])),
+            "; ".join([*map(text, row["reasons"]), *([f"kernel {code(row['kernel'])}"] if row["kernel"] else [])]),
         ]
         for row in record["rows"]["correctness"]
     ]
     if not rows:
         return "No cell is registered."
-    headers = ["cell", "verdict", "not finite", "wrong elements", "relative error", "share of the bound", "found"]
+    headers = ["cell", "verdict", "not finite", "wrong elements", "relative error", "Frobenius error",
+               "share of the bound", "found"]  # fmt: skip
     about = (
         "Against a float64 reference of the inputs as rounded to the tested format, computed by two routes that agree "
-        "and repeat; else nothing is compared. Relative error: largest error over largest magnitude. Share of the "
+        "and repeat; else nothing is compared. Relative error: largest error over largest magnitude. Frobenius "
+        "error: of all elements together, ‖C − R‖/‖R‖, which a product is held to as well. Share of the "
         "bound: the largest error over what rounding can explain, element by element, above 1 an element is wrong; of "
         "a result without such a bound (networks, layers, optimisers), its root mean square error over what the "
         "baseline's error allows."
     )
-    return "\n\n".join([about, _by_arm(record, "correctness"), table(headers, rows, right=(2, 3, 4, 5))])
+    parts = [about, _by_arm(record, "correctness"), table(headers, rows, right=(2, 3, 4, 5, 6))]
+    return "\n\n".join([*parts, *_network_errors(record["rows"]["correctness"])])
+
+
+def _network_errors(rows: Sequence[Row]) -> list[str]:
+    """What document 003 prints of a network: the largest error of its outputs, and that of its gradients, apart."""
+    found = [
+        [
+            code(row["cell"]),
+            f"{row['logit_error']:.3e}",
+            _or_dash(row["gradient_error"], lambda value: f"{value:.3e}"),
+        ]
+        for row in rows
+        if row["logit_error"] is not None
+    ]
+    if not found:
+        return []
+    headers = ["network", "logits and value", "gradients"]
+    return ["Largest absolute error of a network's outputs and of its gradients:", table(headers, found, right=(1, 2))]
 
 
 def repeats(record: Record) -> str:
@@ -144,7 +165,7 @@ def _training(tables: Record) -> list[str]:
             number(row["backward"]),
             percent(row["memory_share"]),
             *_conditions(row),
-            text(row["held_back"] or ""),
+            text(row["status"]) if row["samples_per_second"] is None else text(row["held_back"] or ""),
         ]
         for row in tables["training"]
     ]

@@ -8,6 +8,7 @@ from tachograph.evidence.amdahl import NO_PAY
 from tachograph.record.markdown import factor, percent, significant, table, text
 
 Record = dict[str, Any]
+NESTED = "The share of a part of another one is in the share of that one, too: the two are never added."
 
 
 def phases(record: Record, over: str = "the iterations after warm-up of all runs") -> str:
@@ -95,12 +96,16 @@ def _ceilings(record: Record, whole: str) -> str:
     A part of no time in the iterations that were counted, such as an evaluation in those without one, tells nothing.
     """
     found = {
-        one["arm"]: [row for row in one["rows"] if row["share"]] for one in record["ceilings"] if one["whole"] == whole
+        one["arm"]: sorted(
+            (row for row in [*one["rows"], *one["nested"]] if row["share"]), key=lambda row: -row["share"]
+        )
+        for one in record["ceilings"]
+        if one["whole"] == whole
     }
     rows = [
         [
             text(arm),
-            text(row["part"]),
+            text(row["part"]) + _part_of(row),
             percent(row["share"]),
             "no limit" if row["ceiling"] is None else f"{row['ceiling']:.2f}x",
             "yes" if row["pays"] else "no",
@@ -116,9 +121,17 @@ def _ceilings(record: Record, whole: str) -> str:
         [
             f"What could still be won, were a {what} to take no time at all:",
             table(headers, rows, right=(2, 3)),
+            *([NESTED] if any("part_of" in row for own in found.values() for row in own) else []),
             *(_no_pay(arm, whole, found[arm]) for arm in record["registration"]["arm_order"] if arm in found),
         ]
     )
+
+
+def _part_of(row: dict[str, Any]) -> str:
+    """Whose part a nested timer is, where anybody knows."""
+    if "part_of" not in row:
+        return ""
+    return f" (part of {text(row['part_of'])})" if row["part_of"] else " (part of another)"
 
 
 def _no_pay(arm: str, whole: str, rows: list[dict[str, Any]]) -> str:

@@ -23,7 +23,7 @@ def projection(record: Record) -> str:
         base, more = first.get(row["every"]), "–"
         if base is not None and base is not row:
             more = f"{(row['hours'] - base['hours']) * 60:+.1f} min ({row['hours'] / base['hours'] - 1:+.1%})"
-        every = "none" if row["every"] is None else f"every {row['every']}"
+        every = "none" if row["every"] is None else f"every {row['every']:g}"
         rows.append([text(row["arm"]), every, _ranged(row, "seconds"), _ranged(row, "hours"), more])
     headers = ["arm", "evaluations", "s/iteration", "hours", f"against {text(arms[0]['arm'])} with as many evaluations"]
     return " ".join(_rests_on(record, arms)) + "\n\n" + table(headers, rows, right=(2, 3, 4))
@@ -34,7 +34,7 @@ def _rests_on(record: Record, arms: list[dict[str, Any]]) -> list[str]:
     plain = [row for row in arms if row["every"] is None]
     members = ", ".join(f"{row['runs']} ({text(row['arm'])})" for row in plain)
     sentences = [
-        f"Projected to {counted(record['projection']['iterations'], 'iteration')} from the mean iteration of the runs "
+        f"Projected to {record['projection']['iterations']:,} iterations from the mean iteration of the runs "
         f"({members}) of {counted(record['registration']['design']['iterations'], 'iteration')} each, after "
         "their warm-up: arithmetic, not a "
         "measurement. In brackets, were every iteration like the mean one of the fastest and of the slowest run. That "
@@ -44,6 +44,13 @@ def _rests_on(record: Record, arms: list[dict[str, Any]]) -> list[str]:
         names = dict.fromkeys(text(row["arm"]) for row in arms if row["evaluation_by"] == by)
         if names:
             sentences.append(f"Evaluations of {', '.join(names)} count by {words}.")
+    beside = {text(row["arm"]): row["beside_seconds"] for row in arms if row["beside_seconds"]}
+    if beside:
+        cost = ", ".join(f"{significant(seconds)} s/iteration ({arm})" for arm, seconds in beside.items())
+        sentences.append(
+            f"The interval is that of the largest evaluations; smaller ones are taken to be as frequent as in these "
+            f"runs and cost {cost}, which is in each row with evaluations."
+        )
     if any(row["checkpoints"] for row in arms):
         sentences.append("Checkpoints are taken to be as frequent as in these runs.")
     return sentences

@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tachograph.analysis.evaluation import projection
 from tachograph.analysis.phases import ceilings, checkpoints_among, phases
+from tachograph.analysis.projection import projection
 from tachograph.analysis.sealed import SealedStudy, read_sealed
 from tachograph.analysis.study import sections
 from tachograph.models.study import Projection
 from tachograph.models.trainer import Phase
 from tachograph.record.phases import phases as page
 from tachograph.record.phases import phases as phases_page
+from tachograph.record.projection import projection as projection_page
 from tachograph.study.layout import StudyFolder
 
 
@@ -145,7 +146,7 @@ def test_part_that_is_everything_has_no_limit() -> None:
 
 
 def test_nested_timer_that_nobody_declared_is_found(sealed: SealedStudy) -> None:
-    """A third timer that runs inside the update: the sum exceeds the iteration, it is named and not ranked."""
+    """A third timer that runs inside the update: the sum is too much, it is named and ranked as part of another."""
     trainer = sealed.trainer
     declared = [*trainer.history.phases, Phase(name="inner", column="inner_seconds")]
     history = trainer.history.model_copy(update={"phases": declared})
@@ -162,6 +163,7 @@ def test_nested_timer_that_nobody_declared_is_found(sealed: SealedStudy) -> None
         assert "too much: inner must lie inside other timers" in one["warnings"][0]
     ranked = ceilings({"arms": {}, "rows": []}, found)
     assert all(row["part"] != "inner" for one in ranked for row in one["rows"])
+    assert [[(row["part"], row["part_of"]) for row in one["nested"]] for one in ranked] == [[("inner", None)]] * 2
 
 
 def test_trainer_without_phases_has_no_table(sealed: SealedStudy, analysis: dict[str, Any]) -> None:
@@ -185,8 +187,8 @@ def test_page_names_the_parts_on_which_no_work_pays() -> None:
         "phases": {"arms": {}, "predictions": [], "reason": "none"},
         "registration": {"arm_order": ["reference", "fast"]},
         "ceilings": [
-            {"arm": "fast", "whole": "step", "rows": rows},
-            {"arm": "reference", "whole": "step", "rows": rows[:2]},
+            {"arm": "fast", "whole": "step", "rows": rows, "nested": []},
+            {"arm": "reference", "whole": "step", "rows": rows[:2], "nested": []},
         ],
     }
     text = phases_page(record)
@@ -199,15 +201,32 @@ def test_projection_counts_evaluations_alike_in_all_arms(sealed: SealedStudy) ->
     study = sealed.study.model_copy(update={"projection": Projection(iterations=3600, evaluation_every=[10])})
     tables = {arm: {"seconds": 2.0, "checkpoints": 0} for arm in sealed.study.arms}
     costs = {
-        "reference": {"excess": 5.0, "told": True, "timer": 4.0, "every": 7},
-        "fast": {"excess": 1.0, "told": False, "timer": 3.0, "every": 7},
+        "reference": {"excess": 5.0, "told": True, "timer": 4.0, "every": 7, "games": None},
+        "fast": {"excess": 1.0, "told": False, "timer": 3.0, "every": 7, "games": None},
     }
-    rows = projection(replace(sealed, study=study), {"arms": tables}, {"arms": costs})["rows"]
+    kinds = {arm: {"kinds": [one]} for arm, one in costs.items()}
+    rows = projection(replace(sealed, study=study), {"arms": tables}, {"arms": kinds})["rows"]
     found = {(row["arm"], row["every"]): row for row in rows}
     assert set(found) == {(arm, every) for arm in costs for every in (None, 10)}
     assert found["reference", None]["hours"] == pytest.approx(2.0)
     assert (found["reference", 10]["hours"], found["fast", 10]["hours"]) == pytest.approx((2.4, 2.3))
     assert {found[arm, 10]["evaluation_by"] for arm in costs} == {"timer"}
     costs["fast"]["told"] = True
-    rows = projection(replace(sealed, study=study), {"arms": tables}, {"arms": costs})["rows"]
+    rows = projection(replace(sealed, study=study), {"arms": tables}, {"arms": kinds})["rows"]
     assert {row["arm"]: row["hours"] for row in rows if row["every"]} == pytest.approx({"reference": 2.5, "fast": 2.1})
+
+
+def test_projection_keeps_light_evaluations_as_often_as_they_were(sealed: SealedStudy) -> None:
+    """Full ones of 18 s every 10 iterations, and light ones of 1 s every 5 as observed: 2 + 1.8 + 0.2 s."""
+    study = sealed.study.model_copy(update={"projection": Projection(iterations=3600, evaluation_every=[10])})
+    tables = {arm: {"seconds": 2.0, "checkpoints": 0} for arm in sealed.study.arms}
+    full = {"excess": 18.0, "told": True, "timer": 18.0, "every": 25, "games": 100}
+    light = {"excess": 1.0, "told": True, "timer": 1.0, "every": 5, "games": 20}
+    kinds = {arm: {"kinds": [full, light]} for arm in sealed.study.arms}
+    section = projection(replace(sealed, study=study), {"arms": tables}, {"arms": kinds})
+    found = {row["every"]: row for row in section["rows"] if row["arm"] == "fast"}
+    assert (found[None]["hours"], found[10]["hours"]) == pytest.approx((2.0, 4.0))
+    assert (found[10]["games"], found[10]["beside_seconds"]) == (100, pytest.approx(0.2))
+    design = {"arm_order": sorted(sealed.study.arms), "design": {"iterations": 8}}
+    told = projection_page({"registration": design, "projection": section})
+    assert "smaller ones are taken to be as frequent as in these runs and cost 0.200 s/iteration (fast)" in told

@@ -411,7 +411,7 @@ def test_verdict_of_gates_identity_and_exceptions() -> None:
     for d, e in [(failed, match), (good, failed), (failed, failed)]:
         found = curve_verdict(False, d, e)  # type: ignore[arg-type]
         assert found.verdict is CurveVerdict.NO_VERDICT
-        assert "ZeroDivisionError" in found.sentence
+        assert "division by zero" in found.sentence
 
 
 def test_seed_correlation_is_that_of_run_means() -> None:

@@ -99,7 +99,7 @@ def test_document_001_evaluation(tmp_path: Path) -> None:
         rows([40.30 if one else ITERATION for one in held], evaluated=[18.29 if one else 0.0 for one in held]),
         evaluation="evaluated",
     )
-    found = evaluation_of([every], Evaluation(seconds="evaluated"), 0, None)
+    found = evaluation_of([every], Evaluation(seconds="evaluated"), 0, None)["kinds"][0]
     assert found["excess"] == pytest.approx(22.45)
     assert found["timer"] == pytest.approx(18.29)
     assert found["every"] == 25
@@ -114,7 +114,9 @@ def evaluated(tmp_path: Path, seconds: list[float], held: list[int], timer: floa
     """One run of ``seconds`` with evaluations of ``timer`` seconds in the iterations at the positions ``held``."""
     flags = [timer if i in held else 0.0 for i in range(len(seconds))]
     one = history(tmp_path, rows(seconds, evaluated=flags), evaluation="evaluated")
-    return evaluation_of([one], Evaluation(seconds="evaluated"), 0, Projection(evaluation_every=[10]))
+    found = evaluation_of([one], Evaluation(seconds="evaluated"), 0, Projection(evaluation_every=[10]))
+    (kind,) = found["kinds"]
+    return dict(kind)
 
 
 def test_excess_has_the_interval_of_welch(tmp_path: Path) -> None:

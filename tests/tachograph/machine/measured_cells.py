@@ -60,7 +60,7 @@ def training(channels, batch, device, rate, **more):
     """A training throughput cell that measured ``rate`` samples per second."""
     numbers = {
         "parameters": {128: 2_006_888, 64: 667_112}[channels],
-        "samples_per_second": {"rate": rate},
+        "samples_per_second": {"rate": rate, "status": "measured"},
         "forward_samples_per_second": rate * 3,
         "backward_samples_per_second": rate * 1.5,
         "memory_share": 0.0581,
@@ -70,8 +70,8 @@ def training(channels, batch, device, rate, **more):
     return measured("throughput", "training", settings, numbers, device=device, **more)
 
 
-def matmul(size, dtype, rate, **more):
-    """A matrix-product throughput cell that sustained ``rate`` TFLOP/s."""
+def matmul(size, dtype, rate, peak=None, **more):
+    """A matrix-product throughput cell that sustained ``rate`` TFLOP/s on a device with this declared peak."""
     sustained = {"rate": rate, "steady": True, "status": "measured"}
-    numbers = {"burst": {"rate": None if rate is None else rate * 1.1}, "sustained": sustained}
+    numbers = {"burst": {"rate": None if rate is None else rate * 1.1}, "sustained": sustained, "peak": peak}
     return measured("throughput", "matmul", {"size": size, "dtype": dtype}, numbers, device="cuda:0", **more)

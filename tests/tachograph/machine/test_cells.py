@@ -80,9 +80,9 @@ def test_settings_are_refused_before_anything_runs(kind, operation, settings, wo
 def test_peak_of_an_unknown_format_is_refused():
     """A mistyped number format in the declared peaks would hold no rate against anything."""
     study, checker = load_study(CONFIG, "machine")
-    with pytest.raises(TachographError, match=r"peaks.bf61: unknown number format, .*did you mean 'bf16'"):
-        check_formats(study.model_copy(update={"peaks": {"bf61": 59.4}}), checker, "study.toml")
-    check_formats(study.model_copy(update={"peaks": {"bf16": 59.4}}), checker, "study.toml")
+    with pytest.raises(TachographError, match=r"""peaks."X".bf61: unknown number format, .*did you mean 'bf16'"""):
+        check_formats(study.model_copy(update={"peaks": {"X": {"bf61": 59.4}}}), checker, "study.toml")
+    check_formats(study.model_copy(update={"peaks": {"X": {"bf16": 59.4}}}), checker, "study.toml")
 
 
 def test_planted_faults_run_in_the_norm_alone():

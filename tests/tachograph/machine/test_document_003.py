@@ -64,7 +64,7 @@ def test_format_ratio():
 def test_share_of_the_peak():
     """The fp32 path reaches about 5 % of its peak, half of the 59.4 TFLOP/s of bf16."""
     assert round(PEAK, 1) == 59.4
-    (row,) = tables.matmul([matmul("4096", "fp32", 1.39)], {"fp32": PEAK / 2})
+    (row,) = tables.matmul([matmul("4096", "fp32", 1.39, peak=PEAK / 2)])
     assert round(row["share_of_peak"], 2) == 0.05
 
 

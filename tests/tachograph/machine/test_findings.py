@@ -14,7 +14,6 @@ from tachograph.machine.sections import rows
 from tachograph.machine.selftest import selftest
 from tachograph.machine.summary import summary
 from tachograph.machine.verdict import Verdict
-from tachograph.models.bounds import Bounds
 from tachograph.models.checker import Fault
 from tachograph.study.loading import load_checker
 
@@ -25,7 +24,7 @@ def said(cells, faults=None):
     """Sentences and box of a study with these cells."""
     tested = selftest(cells, faults or {})
     sections = {
-        "rows": rows(cells, Bounds(), {}),
+        "rows": rows(cells),
         "selftest": tested,
         "summary": summary(cells, tested, "as-installed"),
         "not_asked": not_asked(cells, CHECKER),

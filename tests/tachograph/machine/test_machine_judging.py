@@ -52,7 +52,7 @@ def steps(**numbers):
 def record_of(numbers, **more):
     """What a cell writes that thinks highly of itself."""
     settings = {"device": "cpu", "dtype": "fp32", "size": "64", "channels": 64, "batch": 16}
-    found = {"settings": settings, "fault": None, "measured": numbers, "host": host()}
+    found = {"settings": settings, "device_name": "X", "fault": None, "measured": numbers, "host": host()}
     return {**found, "verdict": "PASS", "reasons": []} | more
 
 
@@ -60,7 +60,7 @@ def outcome(kind, measured, bounds=None, peaks=None, more=None):
     """What becomes of a cell with these numbers, which claims PASS."""
     operation = "matmul" if "flop_per_call" in measured else "x"
     file = file_of(record=record_of(measured, **(more or {})))
-    return judge_cell(cell_of(kind, operation, {}), file, bounds or Bounds(), peaks or {})
+    return judge_cell(cell_of(kind, operation, {}), file, bounds or Bounds(), {"X": peaks or {}})
 
 
 @pytest.mark.parametrize(
@@ -71,6 +71,9 @@ def outcome(kind, measured, bounds=None, peaks=None, more=None):
         ("correctness", compared(ratio=98.0), "FAIL", "98 times the bound"),
         ("correctness", compared(wrong=3, ratio=None), "FAIL", "3 of 1000 elements differ from the exact result"),
         ("correctness", compared(nonfinite=2), "FAIL", "2 of 1000 elements are not finite"),
+        ("correctness", compared(frobenius=7e-6, frobenius_limit=7.6e-6), "PASS", None),
+        ("correctness", compared(frobenius=8e-6, frobenius_limit=7.6e-6), "FAIL",
+         "C: Frobenius error 8e-06, rounding allows 7.6e-06"),
         ("correctness", compared(wrong=500, ratio=5.0, wrong_with_half_sums=0), "WARN", "sums are kept in half"),
         ("correctness", compared(wrong=1, ratio=5.0, wrong_with_half_sums=0), "FAIL", "beyond rounding"),
         ("correctness", compared() | {"reference": {"usable": False, "reason": "REFERENCE NOT REPEATABLE (x)"}},
@@ -174,7 +177,8 @@ def test_rate_above_the_declared_peak_is_withdrawn():
     assert found.verdict == "FAIL"
     assert found.reasons[0] == "burst: rejected: above peak: 516.2, declared peak 59.4"
     assert found.derived["sustained"]["rate"] is None
-    assert judge_record(cell_of("throughput", "matmul", {}), record_of(fast), Bounds(), {}).verdict == "PASS"
+    for peaks in ({}, {"X": {"bf16": 59.4}}, {"Y": {"fp32": 59.4}}):  # none, of another format, of another device
+        assert judge_record(cell_of("throughput", "matmul", {}), record_of(fast), Bounds(), peaks).verdict == "PASS"
 
 
 def test_soak_counts_bad_steps():

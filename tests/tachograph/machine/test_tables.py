@@ -7,7 +7,6 @@ from measured_cells import cell_of, ended, matmul, measured, training
 
 from tachograph.machine import ratios, tables
 from tachograph.machine.contention import contention
-from tachograph.models.bounds import Bounds
 from tachograph.models.machine import Quiet
 
 
@@ -66,17 +65,10 @@ def test_stolen_time_and_programs_on_the_device_are_contention():
     assert contention({"host": {**record["host"], "device_users": []}}, Quiet()).contended is False
 
 
-def test_identical_rates_are_withdrawn():
-    """D29: 8.738134 in two cells is withdrawn from both; no number is left to print."""
-    rows = tables.matmul([matmul("64", "fp32", 8.738134), matmul("128", "fp32", 8.738134)])
-    assert [row["sustained"] for row in rows] == [None, None]
-    assert rows[0]["status"] == "identical to another cell's value"
-
-
 def test_crashed_cells_give_no_numbers():
     """A cell that crashed has no row of rates, and a row without numbers among the correctness cells."""
     assert tables.training([ended("throughput", "training", {}, "crashed", signal="SIGSEGV")]) == []
-    (row,) = tables.correctness([ended("correctness", "matmul", {}, "crashed", signal="SIGSEGV")], Bounds())
+    (row,) = tables.correctness([ended("correctness", "matmul", {}, "crashed", signal="SIGSEGV")])
     assert (row["outcome"], row["relative"], row["nonfinite"]) == ("crashed", None, None)
 
 

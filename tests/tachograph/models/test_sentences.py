@@ -70,7 +70,8 @@ FILES: dict[type[BaseModel], dict[str, Any]] = {
         (Configuration, "max_wait_minutes", -1, "max_wait_minutes: found -1, expected a number of 0 or more"),
         (Configuration, "lease_foler", "x", "(did you mean 'lease_folder'?)"),
         (MachineStudy, "quiet", {"foreign_share": 2}, "quiet.foreign_share: found 2, expected a number of 1 or less"),
-        (MachineStudy, "peaks", {"a": "b"}, "peaks.a: found 'b', expected a number"),
+        (MachineStudy, "peaks", {"a": {"bf16": "b"}}, "peaks.a.bf16: found 'b', expected a number"),
+        (MachineStudy, "peaks", {"bf16": 59.4}, "peaks.bf16: found 59.4, expected a table"),
     ],
 )  # fmt: skip
 def test_wrong_value(model: type[BaseModel], place: str, value: Any, told: str) -> None:

@@ -20,13 +20,22 @@ def cost(**more: Any) -> dict[str, Any]:
         "plain_seconds": 3.886, "excess": 0.439, "excess_low": -3.0, "excess_high": 3.9, "told": False, "timer": 0.238,
         "timer_low": 0.22, "timer_high": 0.26, "every": 8, "every_from": "count", "by_excess": None,
         "by_timer": 0.02979, "breakdown": None,
-        "projected": [{"games": 50, "every": 25, "by_excess": None, "by_timer": 0.0095}], **more,
+        "games": None, "subjects": {}, "saving": None, "engine_ceiling": None,
+        "projected": [
+            {"games": 50, "every": 25, "by_excess": None, "by_timer": 0.0095, "engine_ceiling": None}
+        ], **more,
     }  # fmt: skip
+
+
+def page(one: dict[str, Any]) -> str:
+    engine = {"plain_seconds": 3.886, "evaluations": 0.0298, "by": "timer", "in_evaluations": None, "elsewhere": None,
+              "timers": [], "ceiling": None}  # fmt: skip
+    return evaluation({**ARMS, "evaluation": {"arms": {"fast": {"kinds": [one], "engine": engine}}}})
 
 
 def test_excess_that_is_not_told_is_said_and_not_tabulated() -> None:
     """The interval holds 0: said in words, no column of the excess, the timer and its range instead."""
-    told = evaluation({**ARMS, "evaluation": {"arms": {"fast": cost()}}})
+    told = page(cost())
     assert "3 evaluations (iteration 5 of 3 runs)" in told
     assert "(95% interval -3.00 to 3.90 s)" in told
     assert "**By this an iteration with an evaluation cannot be told from one without**" in told
@@ -36,12 +45,12 @@ def test_excess_that_is_not_told_is_said_and_not_tabulated() -> None:
 
 
 def test_excess_that_is_told_stands_beside_the_timer() -> None:
-    """Above 0 both are spread; a checkpoint in an evaluated iteration is said to be part of the excess."""
-    one = cost(excess=22.45, excess_low=22.0, excess_high=22.9, told=True, by_excess=2.8, checkpoints=1, timer=18.29,
-               projected=[])  # fmt: skip
-    told = evaluation({**ARMS, "evaluation": {"arms": {"fast": one}}})
+    """Above 0 both are spread; the time of a checkpoint in an evaluated iteration is said to be taken out."""
+    one = cost(excess=22.45, excess_low=22.0, excess_high=22.9, told=True, by_excess=2.8, checkpoints=1,
+               saving="timer", timer=18.29, projected=[])  # fmt: skip
+    told = page(one)
     assert "excess, s/iteration" in told
-    assert "with what 1 of the former wrote as a checkpoint" in told
+    assert "without the time of the checkpoint that 1 of the former wrote" in told
     assert "4.160 s less than the iteration shows" in told
 
 
@@ -83,7 +92,8 @@ def arm(name: str, seconds: float, runs: int = 3) -> list[dict[str, Any]]:
     """Rows without evaluations and with one of 0.36 s every 10 iterations."""
     rows = []
     for every, more in ((None, 0.0), (10, 0.036)):
-        row: dict[str, Any] = {"arm": name, "runs": runs, "checkpoints": 3, "every": every}
+        row: dict[str, Any] = {"arm": name, "runs": runs, "checkpoints": 3, "every": every,
+                               "beside_seconds": 0.0}  # fmt: skip
         row["evaluation_by"] = every and "timer"
         for end, part in (("", 1.0), ("_low", 0.9), ("_high", 1.2)):
             row |= {f"seconds{end}": seconds * part + more, f"hours{end}": (seconds * part + more) / 3.6}
