@@ -32,7 +32,7 @@ def _figures(measured: Correctness, dtype: str, bounds: Bounds) -> dict[str, Any
     compared = measured.comparisons.values()
     return {
         "nonfinite": sum(one.nonfinite for one in compared),
-        "wrong": sum(counted) if (counted := [one.wrong for one in compared if one.wrong is not None]) else None,
+        "wrong": sum(known) if (known := [one.wrong for one in compared if one.wrong is not None]) else None,
         "relative": _largest(one.relative for one in compared),
         "frobenius": _largest(one.frobenius for one in compared),
         "share_of_bound": _largest(share_of_bound(one, dtype, bounds) for one in compared),
