@@ -40,7 +40,7 @@ def test_invalid_runs_stand_in_the_record_with_their_reason(once):
     (arm,) = record["decision"]["arms"]
     assert (arm["decision"], arm["curves"]) == ("REJECT", "INVALID")
     assert "exit code 4: history key 'loss' is nan" in page
-    assert "'loss' is null in 1 iterations, first in iteration 4" in page
+    assert "'loss' is null in 1 iteration, first in iteration 4" in page
     assert once.tachograph("verify", "results/toy/record").returncode == 0
     assert "makes an invalid run again" in once.results("status.md").read_text()
 

@@ -14,6 +14,7 @@ from tachograph.evidence.judging import Judged, judged
 from tachograph.evidence.verdicts import CurveVerdict, Decision, ParityVerdict, SpeedVerdict
 from tachograph.models import DecisionRule
 from tachograph.study.reach import reach
+from tachograph.wording import share
 
 SESSIONS_IN_A_RECORD = 1  # a record is one confirmation however long it took: its interval pools all its blocks
 
@@ -102,7 +103,7 @@ def _decide(
 ) -> DecisionJudgement:
     incomplete = None
     if counts["counted"] < counts["planned"]:
-        incomplete = f"only {counts['counted']} of {counts['planned']} planned runs count"
+        incomplete = f"only {share(counts['counted'], counts['planned'], 'planned run', 'counts', 'count')}"
     return decide(
         speed.result.verdict if speed.result else SpeedVerdict.NO_VERDICT,
         curve.result or CurveVerdict.NO_VERDICT,

@@ -8,6 +8,7 @@ from typing import Any
 from tachograph.analysis.disturbance import foreign_cpus, loaded, quiet
 from tachograph.analysis.sealed import Sealed, SealedStudy, intact
 from tachograph.evidence.ingest import DEVIATIONS
+from tachograph.wording import counted
 
 BEFORE, AFTER = "before results were known", "after results were known"
 
@@ -108,7 +109,7 @@ def _judged_anew(sealed: Sealed) -> Iterator[dict[str, Any]]:
                 f"the failure of attempt {event['attempt']} was taken as the result at {event['at']}: "
                 f"{event['settled']} ({event['reason']})",
                 run=event["run"],
-                effect="the run is invalid and gives no number anywhere",
+                effect=_effect_of_settling(sealed, event["run"], event["attempt"]),
             )
         elif event["event"] == "judged":
             before = event["before"]
@@ -121,6 +122,21 @@ def _judged_anew(sealed: Sealed) -> Iterator[dict[str, Any]]:
                 when=AFTER,
                 effect="its files are the same; whether it counts has changed",
             )
+
+
+def _effect_of_settling(sealed: Sealed, key: str, attempt: int) -> str:
+    """What a settled failure still does: nothing once another attempt counts, or none of its plan is asked for."""
+    run = next((one for one in sealed.planned if one.key == key), None)
+    standing = None if run is None else sealed.state.settled(run)
+    if run is None:
+        return "none any more: the run is no longer planned"
+    if standing is None:
+        return "none any more: the attempt was discarded, or made of another plan of the run"
+    if standing.counts:
+        return f"none any more: attempt {standing.number} counts"
+    if standing.number != attempt:
+        return f"none any more: attempt {standing.number} stands in its place, and is invalid"
+    return "the run is invalid and gives no number anywhere"
 
 
 def _order(order: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -162,7 +178,9 @@ def _incidents(sealed: Sealed) -> Iterator[dict[str, Any]]:
             )
         if outcome["survivors_killed"]:
             yield _entry(
-                "left over", f"{outcome['survivors_killed']} processes outlived the trainer and were ended", run=key
+                "left over",
+                f"{counted(outcome['survivors_killed'], 'process')} outlived the trainer and had to be ended",
+                run=key,
             )
         for process in host["gpu_processes"]["processes"]:
             memory = "" if process["mib"] is None else f", {process['mib']:,.0f} MiB"

@@ -85,7 +85,7 @@ def order(sealed: Sealed) -> dict[str, Any]:
     started = [
         Started(
             run=key,
-            block=None if run.planned.block is None else str(run.planned.block),
+            block=None if run.planned.block is None else str(run.planned.block + 1),  # a reader counts from 1
             boot_id=run.facts["outcome"]["boot_id"],
             start_monotonic=run.facts["outcome"]["started_monotonic"],
             end_monotonic=run.facts["outcome"]["ended_monotonic"],

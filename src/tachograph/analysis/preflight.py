@@ -18,6 +18,7 @@ from tachograph.evidence.verdicts import ParityVerdict
 from tachograph.execution.judging import history_spec
 from tachograph.machine.sections import preflight as of_machine_study
 from tachograph.models.study import Smoke
+from tachograph.wording import counted
 
 
 def preflight(sealed: SealedStudy | SealedMachine) -> dict[str, Any]:
@@ -92,7 +93,7 @@ def _smoke_check(sealed: SealedStudy, smoke: Smoke) -> dict[str, Any]:
     runs = [_with_columns(run, sealed, smoke.columns) for run in pair]
     found = identical(runs[0], runs[1], list(smoke.columns))
     first = found["first_difference"]
-    what = f"{', '.join(smoke.columns)} over {smoke.iterations} iteration(s), seed {smoke.seed}"
+    what = f"{', '.join(smoke.columns)} over {counted(smoke.iterations, 'iteration')}, seed {smoke.seed}"
     if first is None:
         return {**_check("smoke", smoke.arm, ParityVerdict.PASS, f"identical in {what}"), "comparison": found}
     where = "" if first["iteration"] is None else f"iteration {first['iteration']}, "

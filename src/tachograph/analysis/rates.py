@@ -12,6 +12,7 @@ from tachograph.evidence.history import History
 from tachograph.evidence.said import said
 from tachograph.evidence.throughput import Rate, ThroughputError, end_to_end, rate, retained, whole_run
 from tachograph.models.trainer import HistoryFile
+from tachograph.wording import counted, verb
 
 ITERATION = "iteration"
 WHOLE, RETAINED, WINDOW = "whole run", "retained", "window"
@@ -174,8 +175,10 @@ def not_drawn(series: list[dict[str, Any]]) -> str:
             reasons[reason] = reasons.get(reason, 0) + count
     told = []
     if reasons:
-        counted = ", ".join(f"{count} {REASONS.get(reason, reason)}" for reason, count in reasons.items())
-        told.append(f"{sum(reasons.values())} iterations give no rate and have no point ({counted})")
+        why = ", ".join(f"{count} {REASONS.get(reason, reason)}" for reason, count in reasons.items())
+        n = sum(reasons.values())
+        rate, point = counted(n, "iteration gives", "iterations give"), verb(n, "has", "have")
+        told.append(f"{rate} no rate and {point} no point ({why})")
     thinned = {one["run"]: one["every"] for one in shown if one["every"] > 1}
     told += [f"of {run} one iteration in {every} is drawn" for run, every in thinned.items()]
     return "; ".join(told)

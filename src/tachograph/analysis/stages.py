@@ -14,6 +14,7 @@ from tachograph.errors import TachographError
 from tachograph.evidence.profile import Profile, parse_profile
 from tachograph.evidence.stages import ArmSummary, ArmTime, StageTable, stage_table
 from tachograph.study.planning import COMPONENT
+from tachograph.wording import fault
 
 
 def stages(sealed: SealedStudy, training: list[dict[str, Any]], measured: list[dict[str, Any]]) -> dict[str, Any]:
@@ -143,7 +144,7 @@ def component(sealed: SealedStudy) -> dict[str, Any]:
         measured = {"name": str(content["name"]), "threads": content.get("threads"), "rates": rates}
         return {"registered": True, **measured, "disturbed": disturbed(run.facts["host"], quiet(sealed))}
     except (KeyError, TypeError, ValueError) as error:
-        reason = f"{_source(run)}: {error!r}, expected name and rates with name, unit and value"
+        reason = f"{_source(run)}: {fault(error)}, expected name and rates with name, unit and value"
         return {"registered": True, "rates": [], "reason": reason}
 
 

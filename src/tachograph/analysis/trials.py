@@ -13,6 +13,7 @@ from tachograph.evidence.parity import Parity, judge_parity
 from tachograph.evidence.trial import Trial, parse_trial
 from tachograph.evidence.verdicts import ParityVerdict
 from tachograph.study.reach import alpha_of
+from tachograph.wording import counted
 
 BASE, CANDIDATE = "base", "candidate"
 
@@ -50,7 +51,11 @@ def _parity(trial: Trial, source: str) -> tuple[ParityVerdict, str, Parity | Non
     """The candidate against float64, held to the error of its base; a base that is not finite can judge nothing."""
     bad = trial.nonfinite_steps[BASE]
     if bad:
-        return ParityVerdict.REFERENCE_BROKEN, f"the base itself is not finite in {bad} of {trial.steps} steps", None
+        return (
+            ParityVerdict.REFERENCE_BROKEN,
+            f"the base itself is not finite in {bad} of {counted(trial.steps, 'step')}",
+            None,
+        )
     if trial.parity is None:
         return ParityVerdict.NOT_REGISTERED, f"the trainer says: {trial.no_parity}", None
     document = trial.parity

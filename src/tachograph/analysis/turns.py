@@ -27,6 +27,7 @@ from tachograph.execution.turns import BASE, CANDIDATE, NOT_FINITE
 from tachograph.files import read_json
 from tachograph.study.reach import alpha_of
 from tachograph.study.registration import current
+from tachograph.wording import counted
 
 Floats = NDArray[np.float64]
 
@@ -102,7 +103,7 @@ class Quantity:
         return [self._rate(turn.history) for turn in chosen if turn.history is not None]
 
     def _rate(self, history: History) -> float:
-        window = f"after the first of {len(history)} iterations"
+        window = f"after the first of {counted(len(history), 'iteration')}"
         if self.per_work:
             (duration,) = self.durations
             return rate(history, duration, retained(history, duration, DROPPED).rows, window).value

@@ -34,6 +34,7 @@ from tachograph.evidence.randomness import generator
 from tachograph.evidence.verdicts import CurveVerdict, PredictionVerdict
 from tachograph.study.reach import alpha_of
 from tachograph.study.registration import current
+from tachograph.wording import counted
 
 
 def curve_verdicts(sealed: SealedStudy) -> list[dict[str, Any]]:
@@ -137,7 +138,8 @@ def _aligned(sealed: SealedStudy, arm: str, metrics: list[str], repeats: bool | 
     other = [curve_of(run, metrics) for run in sealed.of_arm(arm)]
     paired = repeats is not False and {run.seed for run in reference} == {run.seed for run in other}
     if not reference or not other:
-        raise CurveError(f"{len(reference)} reference runs and {len(other)} runs of {arm} count")
+        found = counted(len(reference), "reference run")
+        raise CurveError(f"{found} and {counted(len(other), 'run')} of {arm} count, expected one or more of each")
     return align(reference, other, metrics, paired, sealed.trainer.history.sparse_metrics)
 
 

@@ -11,6 +11,7 @@ from tachograph.record.decision import headline
 from tachograph.record.facts import ReadRecord, differing, read_record
 from tachograph.record.markdown import UNKNOWN, code, factor, significant, table, text
 from tachograph.record.pooling import Pooled, pool
+from tachograph.wording import counted
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -37,7 +38,7 @@ def comparison(records: list[ReadRecord]) -> str:
     names = [f"R{number}" for number in range(1, len(records) + 1)]
     pooled, refusals = pool(records, names)
     parts = [
-        f"# {len(records)} records side by side",
+        f"# {counted(len(records), 'record')} side by side",
         "\n".join(
             f"- {name}: {code(r.content['record_id'])}, {code(r.folder)}"
             for name, r in zip(names, records, strict=True)
@@ -128,8 +129,8 @@ def _pooled(one: Pooled, records: list[ReadRecord], names: list[str]) -> str:
         interval = f"{found.confidence:.0%} t interval over sessions {found.low:.2f} to {found.high:.2f}"
     note = f"; {found.note}" if found.note else ""
     sentence = (
-        f"**{text(one.arm)} over {reference}, {text(one.label)}**: {found.factor:.2f}x over {len(one.members)} "
-        f"sessions ({chosen}), {interval}{text(note)}."
+        f"**{text(one.arm)} over {reference}, {text(one.label)}**: {found.factor:.2f}x over "
+        f"{counted(len(one.members), 'session')} ({chosen}), {interval}{text(note)}."
     )
     if one.decision is None:
         return f"{sentence} No common decision rule is registered."

@@ -17,6 +17,7 @@ from tachograph.lease.lockfile import DEFAULT_PARENT, check_regular, default_lea
 from tachograph.lease.processes import printable
 from tachograph.scripting import configuration
 from tachograph.study.loading import CONFIGURATION_FILE
+from tachograph.wording import counted
 
 MAX_WAIT_SECONDS = 3600.0
 MAX_HOLD_SECONDS = 1800.0
@@ -70,7 +71,8 @@ def main(args: argparse.Namespace) -> int:
     if outcome.status not in ("finished", "failed"):
         print(f"tachograph: {command[0]}: {outcome.reason}", file=sys.stderr)
     if outcome.survivors_killed:
-        print(f"tachograph: {outcome.survivors_killed} process(es) left behind were killed", file=sys.stderr)
+        left = counted(outcome.survivors_killed, "process left behind was", "processes left behind were")
+        print(f"tachograph: {left} killed", file=sys.stderr)
     return outcome.shell_code
 
 

@@ -22,6 +22,7 @@ from tachograph.study.reach import design_of, reach, too_short
 from tachograph.study.registration import edited_since, needs_reason, read_registration
 from tachograph.study.session import obstacle
 from tachograph.study.state import StudyState, read_state
+from tachograph.wording import counted
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -56,7 +57,7 @@ def plan_page(one: OpenedStudy, state: StudyState) -> str:
         f"# {one.study.title}",
         "",
         f"Study `{one.study.name}` ({one.study.registration.kind}), on a {one.planned[0].device_kind}, "
-        f"{one.planned[0].threads} CPU thread(s) per run. {one.study.registration.question}",
+        f"{counted(one.planned[0].threads, 'CPU thread')} per run. {one.study.registration.question}",
         "",
         tabulate(rows, headers=["order", "run", "block", "state", "device time"], tablefmt="github"),
         "",
@@ -112,10 +113,10 @@ def _candidates(study: Study) -> list[str]:
 
 def _amount(one: Candidate) -> str:
     if one.measure == "component":
-        return f"{one.steps} batches in {one.pairs} pairs"
+        return f"{counted(one.steps or 0, 'batch')} in {counted(one.pairs, 'pair')}"
     condition = "" if one.requires is None else f", on {one.requires} only"
     numerics = "" if one.parity is None else f", and {one.parity} against float64"
-    return f"{one.pairs} pairs of runs of {one.iterations} iterations{condition}{numerics}"
+    return f"{counted(one.pairs, 'pair')} of runs of {counted(one.iterations or 0, 'iteration')}{condition}{numerics}"
 
 
 def _imbalance(planned: list[PlannedRun]) -> list[str]:
@@ -136,12 +137,12 @@ def _reach(study: Study) -> list[str]:
     found = reach(study)
     lines = ["## What this plan can decide", ""]
     for one in found["arms"]:
-        rows = [[row["verdict"], "yes" if row["reachable"] else "no", _takes(row, one)] for row in one["verdicts"]]
+        rows = [[row["verdict"], "yes" if row["reachable"] else "no", _takes(row, one)] for row in one["outcomes"]]
         missing = [f"- out of reach: {sentence}" for sentence in one["missing"]]
         if missing and study.decision and study.curves and not too_short(study):
             missing.append(f"- {way_out(design_of(study, one['arm']))}")
         lines += [
-            f"`{one['arm']}` against the reference, {one['blocks']} block(s), smallest possible p of test D "
+            f"`{one['arm']}` against the reference, {counted(one['blocks'], 'block')}, smallest possible p of test D "
             f"{one['p_min']:.3g} at α = {one['alpha']:g}:",
             "",
             tabulate(rows, headers=["verdict", "reachable", "takes"], tablefmt="github"),
@@ -154,13 +155,8 @@ def _reach(study: Study) -> list[str]:
     if found["assumptions"]:
         lines += ["These are expectations under assumptions:", ""]
         lines += [*(f"- assumed: {sentence}" for sentence in found["assumptions"]), ""]
-    if found["arms"] and study.curves:
-        adopted = ", and then a GAIN is enough for ADOPT" if study.decision else ""
-        lines += [
-            "Whatever the number of seeds, the curves are IDENTICAL where the runs of each seed agree bit for bit in "
-            f"the registered columns{adopted}.",
-            "",
-        ]
+    for sentence in dict.fromkeys(one["whatever_the_seeds"] for one in found["arms"]):
+        lines += [f"{sentence}.", ""] if sentence else []
     return lines
 
 
@@ -168,11 +164,9 @@ def _takes(row: dict[str, Any], arm: dict[str, Any]) -> str:
     """The effect that a reachable verdict takes; of a decision, the verdicts that it follows from."""
     if not row["reachable"] or row["effect"]:
         return row["effect"] or ""
-    there = {one["verdict"] for one in arm["verdicts"] if one["reachable"]}
+    there = {one["verdict"] for one in arm["outcomes"] if one["reachable"]}
     refusing = [verdict for verdict in ("NO GAIN", "NOT MATCHED") if verdict in there]
-    return {"ADOPT": "GAIN and MATCHED", "REJECT": " or ".join(refusing), "HOLD": "anything else"}.get(
-        row["verdict"], ""
-    )
+    return {"REJECT": " or ".join(refusing), "HOLD": "anything else"}.get(row["verdict"], "")
 
 
 def last_hold(run: PlannedRun, state: StudyState) -> float | None:

@@ -11,6 +11,7 @@ from tachograph.study.pruning import in_words, prunable, prune
 from tachograph.study.registration import current_study, read_registration
 from tachograph.study.session import exclusive_session
 from tachograph.study.state import read_state
+from tachograph.wording import counted
 
 MEBIBYTE = 1024 * 1024
 
@@ -38,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         if not files:
             print(f"{arguments.study}: nothing may go: records, counted attempts and published targets are kept")
             return 0
-        total = f"{len(files)} files, {in_words(sum(one.bytes for one in files))}"
+        total = f"{counted(len(files), 'file')}, {in_words(sum(one.bytes for one in files))}"
         if not arguments.yes:
             print(f"{total} may go; nothing was removed. `tachograph prune {arguments.study} --yes` removes them")
             return 0

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tachograph.evidence.interval import Factor
 from tachograph.evidence.verdicts import CandidateVerdict, CurveVerdict, ParityVerdict, Reason
+from tachograph.wording import counted
 
 REJECTING = {CurveVerdict.NOT_MATCHED, CurveVerdict.INVALID}
 SHOWING = {CurveVerdict.IDENTICAL, CurveVerdict.MATCHED}
@@ -47,7 +48,7 @@ def judge_candidate(
     counted in ``unit``, on either side. Raises ValueError for ``steps`` < 1.
     """
     if steps < 1:
-        raise ValueError(f"a candidate is judged over real batches, found {steps} steps")
+        raise ValueError(f"a candidate is judged over real batches, found {counted(steps, 'step')}")
     speed = "no factor" if factor is None else f"{factor.factor:.2f}x"
     if factor is not None and factor.low is not None:
         speed += f" [{factor.low:.2f}, {factor.high:.2f}]"

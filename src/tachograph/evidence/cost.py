@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachograph.evidence.interval import Factor
+from tachograph.wording import counted
 
 Floats = NDArray[np.float64]
 
@@ -27,7 +28,7 @@ def one_off(dropped: Floats, retained: Floats) -> OneOff:
     Raises ValueError when no iteration is retained.
     """
     if len(retained) == 0:
-        raise ValueError(f"{len(dropped)} iterations are dropped and none is retained")
+        raise ValueError(f"{counted(len(dropped), 'iteration is', 'iterations are')} dropped and none is retained")
     beyond = dropped - float(np.median(retained))
     return OneOff(float(beyond.sum()), float(retained.mean()), len(dropped))
 

@@ -10,6 +10,7 @@ from tachograph.evidence.columns import tell_alias
 from tachograph.evidence.findings import Findings, HistoryError, Kind
 from tachograph.evidence.jsonl import Row
 from tachograph.evidence.lines import HashedLines
+from tachograph.wording import counted
 
 
 def csv_rows(
@@ -62,7 +63,7 @@ class _Table:
             return None
         if len(cells) != len(self._header):
             width = len(self._header)
-            raise self._error(number, f"found {len(cells)} cells, expected {width} as the header has")
+            raise self._error(number, f"found {counted(len(cells), 'cell')}, expected {width} as the header has")
         return {name: cell for name, cell in zip(self._header, cells, strict=True) if cell != ""}
 
     def is_short(self, raw: bytes) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachograph.errors import TachographError
+from tachograph.wording import counted
 
 Floats = NDArray[np.float64]
 
@@ -86,13 +87,14 @@ def align(
     runs = [*reference, *fast]
     if not reference or not fast or not metrics:
         raise CurveError(
-            f"{len(reference)} reference and {len(fast)} fast runs with {len(metrics)} metrics: nothing to compare"
+            f"{len(reference)} reference and {counted(len(fast), 'fast run')} with {counted(len(metrics), 'metric')}: "
+            "nothing to compare"
         )
     first = runs[0]
     for run in runs:
         if len(run.iteration) != len(first.iteration):
             raise CurveError(
-                f"{run.run} has {len(run.iteration)} rows, {first.run} has {len(first.iteration)}; "
+                f"{run.run} has {counted(len(run.iteration), 'row')}, {first.run} has {len(first.iteration)}; "
                 "expected equal numbers"
             )
         if not np.array_equal(run.iteration, first.iteration):

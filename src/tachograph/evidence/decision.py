@@ -19,6 +19,7 @@ from tachograph.evidence.verdicts import (
     SpeedVerdict,
     told,
 )
+from tachograph.wording import counted, share
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,11 @@ def curve_verdict(
     if rejects:
         return CurveJudgement(CurveVerdict.SIZE_UNRESOLVED, "different, by how much is open", sizes)
     needed = e.seeds_needed
-    more = "no number of seeds settles it at this difference" if needed is None else f"{needed} seeds per arm needed"
+    more = (
+        "no number of seeds settles it at this difference"
+        if needed is None
+        else f"{counted(needed, 'seed')} per arm needed"
+    )
     why = f"shown neither to differ nor to lie within the margins, {more}"
     return CurveJudgement(CurveVerdict.INCONCLUSIVE, why, sizes)
 
@@ -205,8 +210,9 @@ def decide(
 ) -> DecisionJudgement:
     """The registered rule, for every combination of verdicts; the sentence names every cause, not the first alone.
 
-    ADOPT needs a GAIN in the registered number of sessions, matched curves and parity; NO GAIN, curves that
-    do not match, invalid runs and failed parity REJECT; everything else is HOLD. ``speed_told`` is the speed in
+    ADOPT needs a GAIN in the registered number of sessions, matched curves and parity, and a complete plan; NO GAIN,
+    curves that do not match or are INVALID (an output of the arm failed a gate) and failed parity REJECT; everything
+    else is HOLD, such as a run that is invalid for another reason or not of this arm. ``speed_told`` is the speed in
     words, its verdict alone unless given; ``curve_why`` the ground of the verdict on the curves; ``incomplete`` says
     what of the plan is missing, which holds as well.
     """
@@ -227,7 +233,7 @@ def decide(
     if parity not in _PARITY_ACCEPTED:
         open_yet.append(told("the numerics parity", parity))
     if sessions < sessions_registered:
-        open_yet.append(f"{sessions} of {sessions_registered} registered sessions made so far")
+        open_yet.append(f"{sessions} of {counted(sessions_registered, 'registered session')} made so far")
     if incomplete:
         open_yet.append(incomplete)
     if open_yet:
@@ -243,7 +249,10 @@ def decide_over_sessions(own: Sequence[Decision], registered: int) -> DecisionJu
     improvement must not become the next baseline, so sessions that disagree are HOLD.
     """
     adopting, rejecting = (sum(one is kind for one in own) for kind in (Decision.ADOPT, Decision.REJECT))
-    count = f"{adopting} of {len(own)} sessions adopt, {rejecting} reject, {registered} registered"
+    count = (
+        f"{share(adopting, len(own), 'session', 'adopts', 'adopt')}, {counted(rejecting, 'rejects', 'reject')}, "
+        f"{registered} registered"
+    )
     if own and rejecting == len(own):
         return DecisionJudgement(Decision.REJECT, count)
     if not rejecting and adopting >= registered:

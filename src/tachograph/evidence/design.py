@@ -10,7 +10,8 @@ import numpy as np
 from scipy.special import chdtri, gammaln, ndtr, stdtrit
 
 from tachograph.evidence.difference import p_min_paired, p_min_unpaired, use_sign_flips
-from tachograph.evidence.verdicts import CurveVerdict, Decision, SpeedVerdict
+from tachograph.evidence.verdicts import CurveVerdict, SpeedVerdict
+from tachograph.wording import counted
 
 MAX_RUNS = 64
 
@@ -58,7 +59,6 @@ class DesignCheck:
     no_gain_below: float | None
     speed: tuple[SpeedVerdict, ...]
     curves: tuple[CurveVerdict, ...]
-    decisions: tuple[Decision, ...]
     missing: tuple[str, ...]
 
     @property
@@ -172,11 +172,6 @@ def check_design(design: Design) -> DesignCheck:
         )
         missing.append(f"MATCHED: {why}")
     curves = _curve_verdicts(can_reject, can_match)
-    decisions = [Decision.HOLD]
-    if SpeedVerdict.GAIN in speed and can_match:
-        decisions.append(Decision.ADOPT)
-    if SpeedVerdict.NO_GAIN in speed or can_reject:
-        decisions.append(Decision.REJECT)
     return DesignCheck(
         p_min,
         delta_star,
@@ -185,7 +180,6 @@ def check_design(design: Design) -> DesignCheck:
         no_gain,
         tuple(speed),
         curves,
-        tuple(decisions),
         tuple(missing),
     )
 
@@ -235,7 +229,7 @@ def way_out(design: Design) -> str:
     if way is None:
         return f"No design of up to {MAX_RUNS} runs per arm can; widen the margins"
     if way.blocks:
-        least = f"{way.blocks} blocks ({way.reference_runs} runs of each arm)"
+        least = f"{counted(way.blocks, 'block')} ({counted(way.reference_runs, 'run')} of each arm)"
     else:
-        least = f"{way.reference_runs} reference and {way.fast_runs} fast runs"
+        least = f"{way.reference_runs} reference and {counted(way.fast_runs, 'fast run')}"
     return f"The cheapest design that can has {least}"

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from tachograph.evidence.curves import CurveError, Curves, Window
+from tachograph.wording import counted
 
 Floats = NDArray[np.float64]
 
@@ -72,7 +73,7 @@ def equivalence_test(
     """
     df = curves.k - 1 if curves.paired else curves.k + curves.m - 2
     if df < 1:
-        raise CurveError(f"{curves.k} reference and {curves.m} fast runs leave no spread to estimate")
+        raise CurveError(f"{curves.k} reference and {counted(curves.m, 'fast run')} leave no spread to estimate")
     t = float(stdtrit(df, 1 - alpha))
     cells = []
     for row, metric in enumerate(curves.metrics):

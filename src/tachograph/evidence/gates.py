@@ -11,6 +11,7 @@ from tachograph.evidence.columns import Missing
 from tachograph.evidence.findings import Kind
 from tachograph.evidence.history import History
 from tachograph.evidence.judging import judged
+from tachograph.wording import counted, share, verb
 
 EXIT_STATUS = "exit status"
 MAX_BAD_CLOCK_SHARE = 0.5
@@ -112,13 +113,13 @@ def _iterations(history: History, expected: Expected) -> tuple[bool, str]:
     found, planned = len(history.curve_rows), expected.iterations
     if found != planned:
         torn = ", the last line is torn" if Kind.TORN_TAIL in history.counts else ""
-        return False, f"{found} of {planned} registered iterations{torn}"
+        return False, f"{found} of {counted(planned, 'registered iteration')}{torn}"
     first = int(history.iteration.min(initial=2**62))
     if expected.first_iteration is not None and first != expected.first_iteration:
         return False, f"the first iteration is {first}, registered {expected.first_iteration}"
     if history.counts.get(Kind.MISSING):
-        return False, f"{history.counts[Kind.MISSING]} iterations are missing in between"
-    return True, f"{found} of {planned} registered iterations"
+        return False, f"{counted(history.counts[Kind.MISSING], 'iteration is', 'iterations are')} missing in between"
+    return True, f"{found} of {counted(planned, 'registered iteration')}"
 
 
 def _columns(history: History) -> tuple[bool, str]:
@@ -139,15 +140,15 @@ def _finite(history: History, metrics: Sequence[str]) -> tuple[bool, str]:
             row = history.curve_rows[int(np.argmax(bad))]
             kind = Missing(history.missing[name][row]).name.lower().replace("_", " ")
             where = f"iteration {history.iteration[row]} (line {history.line[row]})"
-            return False, f"{name!r} is {kind} in {int(bad.sum())} iterations, first in {where}"
-    return True, f"{len(metrics)} registered metrics are finite in every row"
+            return False, f"{name!r} is {kind} in {counted(int(bad.sum()), 'iteration')}, first in {where}"
+    return True, f"{counted(len(metrics), 'registered metric is', 'registered metrics are')} finite in every row"
 
 
 def _durations(history: History) -> tuple[bool, str]:
     for name, seconds in history.durations.items():
         bad = ~np.isfinite(seconds)
         if bad.any():
-            return False, f"{name} is missing in {int(bad.sum())} rows, first in line {_line(history, bad)}"
+            return False, f"{name} is missing in {counted(int(bad.sum()), 'row')}, first in line {_line(history, bad)}"
     return True, "every duration is a number"
 
 
@@ -160,7 +161,7 @@ def _work(history: History) -> tuple[bool, str]:
     bad = ~(history.work > 0)
     if len(history) == 0 or bad.any():
         first = f", first in line {_line(history, bad)}" if len(history) else ""
-        return False, f"{int(bad.sum())} of {len(history)} iterations did no work{first}"
+        return False, f"{int(bad.sum())} of {counted(len(history), 'iteration')} did no work{first}"
     return True, f"{history.work.sum():,.0f} {history.spec.work_unit} in all"
 
 
@@ -170,10 +171,13 @@ def _zero_work(history: History, expected: Expected) -> tuple[bool, str]:
         if len(history) == 0 or bad.any():
             first = f", first in line {_line(history, bad)}" if len(history) else ""
             return False, (
-                f"{name!r} is not above {expected.zero_work_floor:g} in {int(bad.sum())} of {len(history)} "
-                f"iterations{first}"
+                f"{name!r} is not above {expected.zero_work_floor:g} in {int(bad.sum())} of "
+                f"{counted(len(history), 'iteration')}{first}"
             )
-    return True, f"{len(history.spec.zero_work)} columns stay above {expected.zero_work_floor:g}"
+    return (
+        True,
+        f"{counted(len(history.spec.zero_work), 'column stays', 'columns stay')} above {expected.zero_work_floor:g}",
+    )
 
 
 def _clock(history: History) -> tuple[bool, str]:
@@ -181,13 +185,17 @@ def _clock(history: History) -> tuple[bool, str]:
     if bad == 0:
         return True, "every duration is possible"
     ok = bad <= MAX_BAD_CLOCK_SHARE * len(history)
-    return ok, f"{bad} of {len(history)} rows have an impossible duration and give no rate"
+    return (
+        ok,
+        f"{share(bad, len(history), 'row', 'has', 'have')} an impossible duration and "
+        f"{verb(bad, 'gives', 'give')} no rate",
+    )
 
 
 def _resume(history: History, expected: Expected) -> tuple[bool, str]:
     if len(history.segments) <= 1:
         return True, "one session"
-    detail = f"{len(history.segments)} sessions, {history.wasted} iterations executed more than once"
+    detail = f"{len(history.segments)} sessions, {counted(history.wasted, 'iteration')} executed more than once"
     return expected.resume_allowed, detail + ("" if expected.resume_allowed else "; no resume was registered")
 
 

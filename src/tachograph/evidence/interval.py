@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from tachograph.errors import TachographError
+from tachograph.wording import counted
 
 
 class IntervalError(TachographError):
@@ -57,7 +58,7 @@ def paired_log_t(reference: Sequence[float], fast: Sequence[float], confidence: 
     that are not positive and finite, or for unequal numbers.
     """
     if len(reference) != len(fast):
-        raise IntervalError(f"{len(reference)} reference and {len(fast)} fast values are no pairs")
+        raise IntervalError(f"{len(reference)} reference and {counted(len(fast), 'fast value')} are no pairs")
     ratio = _logs(fast, "fast") - _logs(reference, "reference")
     n = len(ratio)
     centre = float(ratio.mean())

@@ -10,6 +10,7 @@ from typing import Any
 
 from tachograph.evidence.findings import Findings, HistoryError, Kind
 from tachograph.evidence.lines import HashedLines
+from tachograph.wording import counted
 
 Row = tuple[int, dict[str, Any]]
 
@@ -75,7 +76,7 @@ def json_rows(lines: HashedLines, path: Path, findings: Findings) -> Iterator[Ro
         number, raw, fault = broken
         if not _is_cut_off(raw, fault):
             raise _damaged(path, number, fault)
-        sentence = f"line {number} is cut off after {len(raw)} bytes and was left out"
+        sentence = f"line {number} is cut off after {counted(len(raw), 'byte')} and was left out"
         findings.add(Kind.TORN_TAIL, number, sentence)
     elif not lines.complete:
         findings.add(Kind.NO_FINAL_NEWLINE, None, "the last line is complete but not ended by a newline")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from tachograph.errors import TachographError
+from tachograph.wording import fault
 
 T = TypeVar("T")
 
@@ -29,4 +30,4 @@ def judged(what: str, compute: Callable[[], T]) -> Judged[T]:
     except TachographError as error:  # a sentence that says all: an input of which nothing can be judged
         return Judged(None, f"{what} could not be judged: {error}")
     except Exception as error:  # a fault in a judgement must never look like its success
-        return Judged(None, f"{what} could not be judged ({type(error).__name__}: {error})")
+        return Judged(None, f"{what} could not be judged, by a fault in the program or its input: {fault(error)}")

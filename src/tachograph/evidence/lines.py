@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tachograph.evidence.findings import Findings, HistoryError, Kind
+from tachograph.wording import counted, share
 
 CHUNK = 1 << 20
 MAX_LINE = 1 << 20
@@ -56,9 +57,11 @@ class HashedLines:
             self.complete = ended
             yield number, line
         if blank and not (blank == 1 and self._nuls):
-            self._findings.add(Kind.BLANK_LINES, None, f"{blank} blank lines were skipped", blank)
+            self._findings.add(
+                Kind.BLANK_LINES, None, f"{counted(blank, 'blank line was', 'blank lines were')} skipped", blank
+            )
         if crlf:
-            self._findings.add(Kind.CRLF, None, f"{crlf} of {number} lines end in CRLF", crlf)
+            self._findings.add(Kind.CRLF, None, f"{share(crlf, number, 'line', 'ends', 'end')} in CRLF", crlf)
         if self._nuls:
             line_number, count = self._nuls
             self._findings.add(

@@ -9,6 +9,7 @@ from typing import Any
 
 from tachograph.errors import TachographError
 from tachograph.evidence.verdicts import ParityVerdict
+from tachograph.wording import counted, verb
 
 SCHEMA = "parity/1"
 MIN_BATCHES = 20
@@ -115,7 +116,7 @@ def _reference_fault(
 ) -> tuple[ParityVerdict, str] | None:
     for tensor in own:
         if tensor.nonfinite_rows or not math.isfinite(tensor.rmse):
-            reason = f"{tensor.nonfinite_rows} rows of the reference's {tensor.tensor} are not finite"
+            reason = _not_finite(tensor.nonfinite_rows, f"the reference's {tensor.tensor}")
             return ParityVerdict.REFERENCE_BROKEN, reason
         bound = bounds.get(tensor.tensor, math.inf)
         if tensor.rmse > bound:
@@ -125,14 +126,18 @@ def _reference_fault(
             reason = f"the reference's {tensor.tensor} differs by {tensor.repeat_max:.3g} when run twice"
             return ParityVerdict.REFERENCE_NOT_REPEATABLE, reason
     if batches < MIN_BATCHES:
-        return ParityVerdict.NO_VERDICT, f"{batches} batches, expected at least {MIN_BATCHES}"
+        return ParityVerdict.NO_VERDICT, f"{counted(batches, 'batch')}, expected at least {MIN_BATCHES}"
     return None
+
+
+def _not_finite(rows: int, tensor: str) -> str:
+    return f"{counted(rows, 'row')} of {tensor} {verb(rows, 'is', 'are')} not finite"
 
 
 def _arm(tensors: list[TensorParity]) -> tuple[ParityVerdict, str]:
     for tensor in tensors:
         if tensor.nonfinite_rows:
-            return ParityVerdict.FAIL, f"{tensor.nonfinite_rows} rows of {tensor.tensor} are not finite"
+            return ParityVerdict.FAIL, _not_finite(tensor.nonfinite_rows, tensor.tensor)
         if not tensor.passes:
             return (
                 ParityVerdict.FAIL,

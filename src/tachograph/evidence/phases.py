@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tachograph.errors import TachographError
 from tachograph.evidence.overlap import CLOSURE, Overlap, find_overlap
+from tachograph.wording import counted
 
 Floats = NDArray[np.float64]
 
@@ -90,8 +91,9 @@ def _warnings(overlap: Overlap, timers: int) -> list[str]:
         sentence += f": {', '.join(overlap.nested)} must lie inside other timers"
     elif overlap.nested:
         sentence += (
-            f": some lie inside others, by the sums most likely {', '.join(overlap.nested)}, but {overlap.rivals} more "
-            "choice(s) fit within 0.5 %; parents in the trainer file would settle it"
+            f": some lie inside others, by the sums most likely {', '.join(overlap.nested)}, but "
+            f"{counted(overlap.rivals, 'more choice fits', 'more choices fit')} within 0.5 %; parents in the "
+            "trainer file would settle it"
         )
     elif overlap.overlapping:
         sentence += f": {', '.join(overlap.overlapping)} run in part beside other timers"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log
+from math import erfc, log, sqrt
 
 from tachograph.evidence.interval import Factor, paired_log_t
 
@@ -39,6 +39,15 @@ def placebo_cap(placebo: float, claimed: Factor | None, least: float | None) -> 
     if abs(log(placebo)) <= abs(log(effect)) / 2:
         return None
     return f"identical runs differ by {placebo:.3f}x, over half of {words} {effect:.3f}x"
+
+
+def false_cap_rate(effect: float, sd_log: float) -> float:
+    """How often a pair of identical runs exceeds half of ``effect``, were its log factor normal with mean 0.
+
+    ``sd_log``: its standard deviation, that of a log factor between blocks. P(|Z| > ln(effect) / 2 / sd_log): the rule
+    has no error rate of its own, as it compares a single pair with a fixed bound.
+    """
+    return erfc(abs(log(effect)) / 2 / sd_log / sqrt(2))
 
 
 def _holds_one(factor: Factor) -> bool:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tachograph.wording import counted
+
 Floats = NDArray[np.float64]
 
 GROUP_UNBOUND, GROUP, ITERATION = "group if nothing waited", "group", "iteration"
@@ -58,7 +60,8 @@ def sweep(batch_sizes: Sequence[int], seconds_per_call: Sequence[float]) -> Swee
     """The table of a sweep from mean seconds per call. Raises :class:`SweepError` for anything that is none."""
     if len(batch_sizes) != len(seconds_per_call) or len(batch_sizes) < 2:
         raise SweepError(
-            f"found {len(batch_sizes)} batch sizes and {len(seconds_per_call)} times, expected two or more"
+            f"found {counted(len(batch_sizes), 'batch size')} and {counted(len(seconds_per_call), 'time')}, "
+            "expected two or more"
         )
     if sorted(set(batch_sizes)) != list(batch_sizes) or batch_sizes[0] < 1:
         raise SweepError(f"found batch sizes {list(batch_sizes)}, expected rising ones from 1 on, each once")

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tachograph.errors import TachographError
 from tachograph.evidence.history import History
+from tachograph.wording import counted
 
 MIN_RETAINED = 5
 MIN_RETAINED_SHARE = 0.5
@@ -58,7 +59,7 @@ def retained(
     """
     n = len(history)
     if n <= warmup:
-        raise ThroughputError(f"{n} iterations with a warm-up of {warmup}: nothing is left to measure")
+        raise ThroughputError(f"{counted(n, 'iteration')} with a warm-up of {warmup}: nothing is left to measure")
     seconds = history.durations[duration]
     with np.errstate(invalid="ignore"):
         reasons = {
@@ -77,7 +78,7 @@ def retained(
         if count:
             left_out[reason] = count
         keep &= ~mask
-    return Retained(np.flatnonzero(keep), left_out, window or f"after {warmup} warm-up iterations")
+    return Retained(np.flatnonzero(keep), left_out, window or f"after {counted(warmup, 'warm-up iteration')}")
 
 
 def rate(history: History, duration: str, rows: NDArray[np.int64], window: str) -> Rate:
@@ -90,7 +91,7 @@ def rate(history: History, duration: str, rows: NDArray[np.int64], window: str) 
     if not (0 < work < np.inf and 0 < seconds < np.inf):
         raise ThroughputError(
             f"no rate of {duration} {window}: {work:.6g} {history.spec.work_unit} in {seconds:.6g} s "
-            f"over {len(rows)} iterations"
+            f"over {counted(len(rows), 'iteration')}"
         )
     return Rate(work / seconds, history.spec.work_unit, work, seconds, len(rows), window)
 

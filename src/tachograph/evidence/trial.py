@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tachograph.errors import TachographError
+from tachograph.wording import counted
 
 SCHEMA = "candidate/1"
 SIDES = ("base", "candidate")
@@ -54,9 +55,10 @@ def parse_trial(data: Any, source: str) -> Trial | str:
 
     Raises :class:`TrialError` for another schema, missing keys, numbers that cannot be, or fewer than two pairs.
     """
-    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-        found = data.get("schema") if isinstance(data, dict) else type(data).__name__
-        raise TrialError(f"{source}: schema is {found!r}, expected {SCHEMA!r}")
+    if not isinstance(data, dict):
+        raise TrialError(f"{source}: found no JSON object, expected one with schema {SCHEMA!r}")
+    if data.get("schema") != SCHEMA:
+        raise TrialError(f"{source}: schema is {data.get('schema')!r}, expected {SCHEMA!r}")
     try:
         if data["available"] is False:
             return _text(data["reason"], "reason")
@@ -64,7 +66,7 @@ def parse_trial(data: Any, source: str) -> Trial | str:
             raise ValueError(f"available is {data['available']!r}, expected true or false")
         pairs = data["pairs"]
         if len(pairs) < MIN_PAIRS:
-            raise ValueError(f"{len(pairs)} pairs, expected at least {MIN_PAIRS}")
+            raise ValueError(f"{counted(len(pairs), 'pair')}, expected at least {MIN_PAIRS}")
         steps = _whole(data["steps"], "steps", 1)
         parity = data["parity"]
         return Trial(
@@ -106,7 +108,7 @@ def _whole(value: Any, name: str, least: int) -> int:
 def _bad(value: Any, steps: int) -> int:
     found = _whole(value, "nonfinite_steps", 0)
     if found > steps:
-        raise ValueError(f"nonfinite_steps is {found}, expected at most the {steps} steps")
+        raise ValueError(f"nonfinite_steps is {found}, expected at most the {counted(steps, 'step')}")
     return found
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from tachograph.evidence.throughput import MIN_RETAINED, MIN_RETAINED_SHARE
+from tachograph.wording import counted
 
 Floats = NDArray[np.float64]
 
@@ -77,7 +78,7 @@ class Steadiness:
     def no_headline(self) -> str | None:
         """Why no factor may stand at the top, None where one may."""
         if self.outcome is Outcome.INSUFFICIENT:
-            return f"only {self.retained} of {self.rows} iterations can give a rate after the warm-up"
+            return f"only {self.retained} of {counted(self.rows, 'iteration')} can give a rate after the warm-up"
         if self._gross:
             return f"its later half changed by {self.halves:+.1%} at equal work, which is {GROSS:g} times or more"
         return None

@@ -33,6 +33,7 @@ from tachograph.study.ledger import Ledger
 from tachograph.study.planning import PlannedRun, resolve_command
 from tachograph.study.seal import put_back, seal, stray
 from tachograph.study.state import read_state
+from tachograph.wording import counted
 
 LOG = "trainer.log"
 RUN = "run.json"
@@ -206,7 +207,7 @@ def _reason(outcome: Outcome, log: Path) -> str | None:
     if outcome.status == "failed":
         return f"{outcome.reason}: {_last_line(log)}"
     if outcome.signal == "SIGKILL" and outcome.oom_kills:
-        return f"{outcome.reason}, while the kernel killed {outcome.oom_kills} process(es) for want of memory"
+        return f"{outcome.reason}, while the kernel killed {counted(outcome.oom_kills, 'process')} for want of memory"
     return outcome.reason
 
 

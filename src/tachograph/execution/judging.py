@@ -23,6 +23,7 @@ from tachograph.files import read_json
 from tachograph.models import Program
 from tachograph.models.trainer import PLACEHOLDER, HistoryFile, Trainer
 from tachograph.study.planning import PlannedRun
+from tachograph.wording import counted
 
 NOT_FINITE_GATE = "finite metrics"
 SHOWN_FILES = 5
@@ -196,7 +197,8 @@ def _stage_inside(history: History, described: HistoryFile) -> dict[str, Any]:
     if longer.any():
         line = int(history.line[int(longer.argmax())])
         detail = (
-            f"{described.stage.column} is longer than {described.iteration_seconds} in {int(longer.sum())} rows, "
+            f"{described.stage.column} is longer than {described.iteration_seconds} in "
+            f"{counted(int(longer.sum()), 'row')}, "
             f"first in line {line}"
         )
     return {"name": "stage", "ok": not longer.any(), "detail": detail}

@@ -24,6 +24,7 @@ from tachograph.study.recovery import close_abandoned
 from tachograph.study.registration import current_study, read_registration
 from tachograph.study.state import StudyState, read_state
 from tachograph.study.status import write_status
+from tachograph.wording import share
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,7 @@ def _where_we_are(planned: PlannedRun, everything: list[PlannedRun], state: Stud
     coming = f"then {', '.join(left[:3])}{' …' if len(left) > 3 else ''}" if left else "the last run"
     return (
         f"{planned.study}: {planned.key} starts on {device.physical_id}; "
-        f"{done} of {len(everything)} runs are done, {coming}"
+        f"{share(done, len(everything), 'run', 'is', 'are')} done, {coming}"
     )
 
 

@@ -28,6 +28,7 @@ from tachograph.lease.processes import (
     is_alive,
     read_stat,
 )
+from tachograph.wording import counted
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SAME_REQUEST_SECONDS = 1.0  # Ctrl-C, or the end of a terminal, may come from the kernel and from Snakemake too
@@ -241,7 +242,7 @@ class _Program:
         status, reason = judge(cause, code, max_hold_s)
         name = signal_name(code)
         if status == "killed" and name == "SIGKILL" and oom_kills:
-            reason += f"; the kernel killed {oom_kills} process(es) for want of memory meanwhile"
+            reason += f"; the kernel killed {counted(oom_kills, 'process')} for want of memory meanwhile"
         return Outcome(
             status=status,
             exit_code=None if name or code is None else code,

@@ -7,6 +7,7 @@ from typing import Any
 import matplotlib as mpl
 
 from tachograph.figures.style import SETTINGS, Drawing, looks, new_figure, three, title
+from tachograph.wording import counted
 
 BAR = 0.8  # height of all bars of one stage together
 
@@ -48,8 +49,8 @@ def draw_stages(analysis: dict[str, Any]) -> Drawing:
         axes.set_xlim(0, longest * 1.22)
         axes.grid(axis="y", visible=False)
         axes.set_xlabel("milliseconds per step, instrumented\n(beside each bar: share of the step of its arm)")
-        steps = ", ".join(sorted({str(count) for count in section["steps"].values()}))
-        axes.set_title(title(analysis, f"Where a step's time goes: stage profile over {steps} steps"), loc="left")
+        steps = ", ".join(sorted({counted(count, "step") for count in section["steps"].values()}))
+        axes.set_title(title(analysis, f"Where a step's time goes: stage profile over {steps}"), loc="left")
         if rows:
             axes.legend(loc="lower right")
     return Drawing(figure)

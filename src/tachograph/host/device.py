@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tachograph.errors import TachographError
 from tachograph.host.cards import Card, amd_cards, nvidia_cards, visible_cards
+from tachograph.wording import counted
 
 
 @dataclass(frozen=True)
@@ -83,4 +84,4 @@ def _what_is_there(cards: list[Card], seen: list[Card]) -> str:
         " after CUDA_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES" if len(seen) < len(cards) else ""
     )
     names = ", ".join(f"cuda:{i}" for i in range(len(seen)))
-    return f"{len(cards)} GPU(s) found, {len(seen)} visible{hidden}" + (f": {names}" if names else "")
+    return f"{counted(len(cards), 'GPU')} found, {len(seen)} visible{hidden}" + (f": {names}" if names else "")

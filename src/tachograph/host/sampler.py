@@ -14,6 +14,7 @@ from tachograph.host.gpuprocesses import GpuProcess, compute_processes, sees_all
 from tachograph.host.sensors import UNITS, Counters, Reading, count, gauges, gpu_gauges, rates
 from tachograph.host.tools import Unknown
 from tachograph.lease.processes import descendants
+from tachograph.wording import fault
 
 
 class HostSampler:
@@ -73,7 +74,7 @@ class HostSampler:
             yield
         except Exception as error:
             self._errors.append(repr(error))
-            self._unknown_processes.append(Unknown(f"sampling failed: {error!r}"))
+            self._unknown_processes.append(Unknown(f"sampling failed: {fault(error)}"))
 
     def _sample_if_due(self, now: float) -> None:
         if now - self._counters.at >= self.interval_s:

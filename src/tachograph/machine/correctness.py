@@ -8,6 +8,7 @@ from typing import Any
 from tachograph.machine.cellrecord import Comparison, Correctness
 from tachograph.machine.verdict import Judged, Verdict, judged, worst
 from tachograph.models.bounds import Bounds
+from tachograph.wording import counted, verb
 
 NOTHING = "; nothing was compared"
 # Few numbers average little noise away, so PyTorch's rule allows small tensors more: (at most so many, factor).
@@ -31,7 +32,7 @@ def _figures(measured: Correctness, dtype: str, bounds: Bounds) -> dict[str, Any
     compared = measured.comparisons.values()
     return {
         "nonfinite": sum(one.nonfinite for one in compared),
-        "wrong": sum(counted) if (counted := [one.wrong for one in compared if one.wrong is not None]) else None,
+        "wrong": sum(known) if (known := [one.wrong for one in compared if one.wrong is not None]) else None,
         "relative": _largest(one.relative for one in compared),
         "frobenius": _largest(one.frobenius for one in compared),
         "share_of_bound": _largest(share_of_bound(one, dtype, bounds) for one in compared),
@@ -59,7 +60,10 @@ def _by_elements(one: Comparison, wrong: int, bounds: Bounds) -> Judged:
     if not wrong and not beyond:
         return judged(_by_norm(one), [])
     if one.ratio is None:
-        return judged([f"{wrong} of {one.elements} elements differ from the exact result"], [])
+        return judged(
+            [f"{wrong} of {counted(one.elements, 'element')} {verb(wrong, 'differs', 'differ')} from the exact result"],
+            [],
+        )
     if one.wrong_with_half_sums == 0 and wrong >= bounds.widespread * one.elements:
         return judged(
             [],
@@ -72,7 +76,8 @@ def _by_elements(one: Comparison, wrong: int, bounds: Bounds) -> Judged:
     first = "" if one.first is None else f"; first at {one.first}"
     return judged(
         [
-            f"{wrong} of {one.elements} elements beyond rounding ({largest}{one.ratio:.3g} times the bound{first})",
+            f"{wrong} of {counted(one.elements, 'element')} beyond rounding ({largest}{one.ratio:.3g} times the "
+            f"bound{first})",
             *_by_norm(one),
         ],
         [],

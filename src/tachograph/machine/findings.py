@@ -12,6 +12,7 @@ from tachograph.machine.measured import MeasuredCell
 from tachograph.machine.outcome import DONE, NOT_RUN
 from tachograph.machine.selftest import clean
 from tachograph.machine.verdict import Verdict
+from tachograph.wording import counted, verb
 
 KINDS = {
     "correctness": ("Right", "gave results that rounding explains"),
@@ -29,7 +30,10 @@ def findings(measured: Sequence[MeasuredCell], sections: Mapping[str, Any], norm
     """The result in sentences, the verdict first; each sentence counts what it speaks of."""
     summary = sections["summary"]
     done = summary["outcomes"].get(DONE, 0)
-    said = [f"Verdict: {summary['verdict']}. {done} of {summary['planned']} cells were measured."]
+    said = [
+        f"Verdict: {summary['verdict']}. {done} of {counted(summary['planned'], 'cell')} "
+        f"{verb(done, 'was', 'were')} measured."
+    ]
     own = [one for one in clean(measured) if one.cell.kind != PROBE]
     normal = [one for one in own if one.cell.arm == norm]
     said += _what_counts(own, norm)
@@ -62,7 +66,8 @@ def _what_counts(own: Sequence[MeasuredCell], norm: str) -> list[str]:
         return []
     others = " and ".join(f"{count} of “{arm}”" for arm, count in arms.items() if arm != norm)
     return [
-        f"These are {arms[norm]} cells of the machine as it is used (“{norm}”), which the next sentences count, and "
+        f"These are {counted(arms[norm], 'cell')} of the machine as it is used (“{norm}”), which the next "
+        "sentences count, and "
         f"{others}."
     ]
 
@@ -107,7 +112,7 @@ def _twice(measured: Sequence[MeasuredCell]) -> list[str]:
         for name in found.get("library_copies", {}) if isinstance(found, dict) else {}:
             copies[name] = copies.get(name, 0) + 1
     return [
-        f"Two copies of {name} were loaded into one process, in {count} cell{'s' if count > 1 else ''}."
+        f"Two copies of {name} were loaded into one process, in {counted(count, 'cell')}."
         for name, count in copies.items()
     ]
 
@@ -125,10 +130,10 @@ def _repeats(rows: Sequence[Mapping[str, Any]]) -> list[str]:
             f"differs in up to {worst:.1%} of the calls is not excluded (95 %, 3/n)."
         )
     for row in differing:
-        where = "" if row["threads"] is None else f" at {row['threads']} threads"
+        where = "" if row["threads"] is None else f" at {counted(row['threads'], 'thread')}"
         said.append(
             f"Does not repeat: {row['operation']} ({row['backend']}){where}: {row['distinct_results']} different "
-            f"results in {row['calls']} calls."
+            f"results in {counted(row['calls'], 'call')}."
         )
     return said
 

@@ -8,6 +8,7 @@ from typing import Any
 from tachograph.machine.measured import MeasuredCell
 from tachograph.machine.outcome import DONE
 from tachograph.machine.verdict import Verdict
+from tachograph.wording import counted
 
 NOT_REPEATABLE = "REFERENCE NOT REPEATABLE"
 
@@ -29,8 +30,8 @@ def usable_as_reference(one: MeasuredCell) -> tuple[str, str]:
 def repeats(by_threads: list[dict[str, Any]]) -> str:
     """What zero differing results are worth: the 95 % upper bound 3/n at each thread count."""
     parts = [
-        f"{row['calls']} calls"
-        + ("" if row["threads"] is None else f" at {row['threads']} thread{'s' if row['threads'] > 1 else ''}")
+        counted(row["calls"], "call")
+        + ("" if row["threads"] is None else f" at {counted(row['threads'], 'thread')}")
         + f" (a rate of up to {row['differing_rate_upper_bound']:.1%} is not excluded)"
         for row in by_threads
         if row["differing_rate_upper_bound"] is not None

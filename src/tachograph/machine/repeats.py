@@ -9,6 +9,7 @@ from tachograph.machine.cellrecord import Repeats, Row
 from tachograph.machine.correctness import NOTHING
 from tachograph.machine.verdict import Judged, Verdict, judged
 from tachograph.models.bounds import Bounds
+from tachograph.wording import counted
 
 
 def judge_repeats(measured: Repeats, dtype: str, bounds: Bounds) -> Judged:
@@ -24,7 +25,8 @@ def judge_repeats(measured: Repeats, dtype: str, bounds: Bounds) -> Judged:
         return Judged(Verdict.INCOMPLETE, [measured.lost or "no repeat was measured"])
     miscounted = next((row for row in measured.rows if sum(row.hashes.values()) != row.repeats), None)
     if miscounted is not None:
-        reason = f"{sum(miscounted.hashes.values())} results are counted of {miscounted.repeats} {_state(miscounted)}"
+        seen = counted(sum(miscounted.hashes.values()), "result is", "results are")
+        reason = f"{seen} counted of {miscounted.repeats} {_state(miscounted)}"
         return Judged(Verdict.INCOMPLETE, [reason])
     found = _judge_rows(measured.rows, dtype, bounds)
     if measured.lost is None or found.verdict is Verdict.FAIL:
@@ -39,9 +41,11 @@ def _judge_rows(rows: Sequence[Row], dtype: str, bounds: Bounds) -> Judged:
     for row in rows:
         by_threads.setdefault(row.threads, set()).update(row.hashes)
         if row.nonfinite_calls:
-            failures.append(f"{row.nonfinite_calls} of {row.repeats} results not finite {_state(row)}")
+            failures.append(f"{row.nonfinite_calls} of {counted(row.repeats, 'result')} not finite {_state(row)}")
         if row.corrupted_calls:
-            failures.append(f"{row.corrupted_calls} of {row.repeats} results wrong {_state(row)}{_how_wrong(row)}")
+            failures.append(
+                f"{row.corrupted_calls} of {counted(row.repeats, 'result')} wrong {_state(row)}{_how_wrong(row)}"
+            )
         elif len(row.hashes) > 1:
             reason = (
                 f"does not repeat {_state(row)}: {len(row.hashes)} different results in {row.repeats}, "
@@ -70,7 +74,7 @@ def _judge_rows(rows: Sequence[Row], dtype: str, bounds: Bounds) -> Judged:
 
 
 def _place(threads: int | None) -> str:
-    return "on the device" if threads is None else f"at {threads} thread{'s' if threads > 1 else ''}"
+    return "on the device" if threads is None else f"at {counted(threads, 'thread')}"
 
 
 def _state(row: Row) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from tachograph.machine.cellrecord import Steps
 from tachograph.machine.verdict import Judged, judged
 from tachograph.models.bounds import Bounds
+from tachograph.wording import counted
 
 BESIDE = {
     "clock_mhz": "clock",
@@ -45,7 +46,7 @@ def _wrong(steps: Steps) -> list[str]:
         rate, first = bad / len(steps.losses), steps.losses.index(None) + 1
         failures.append(f"{bad}/{len(steps.losses)} ({rate:.2%}) losses not finite, first at step {first}")
     if steps.nonfinite_parameters:
-        failures.append(f"{steps.nonfinite_parameters} parameters are not finite")
+        failures.append(f"{counted(steps.nonfinite_parameters, 'parameter is', 'parameters are')} not finite")
     if steps.unchanged_parameters:
         failures.append(f"parameters that did not change: {', '.join(steps.unchanged_parameters[:5])}")
     return failures

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from tachograph.models.base import EnvironmentName, Identifier, Model, Number, Scalar, Text
+from tachograph.wording import counted
 
 RUN_KEYS = ("environment", "settings", "arguments", "shared_arguments", "iterations", "quantity", "requires", "parity")
 
@@ -73,7 +74,9 @@ class Candidate(Model):
             if given:
                 raise ValueError(f"{given[0]}: found it with measure = 'component', expected it with 'run' only")
             if self.steps < self.pairs:
-                raise ValueError(f"steps: found {self.steps}, expected at least one for each of {self.pairs} pairs")
+                raise ValueError(
+                    f"steps: found {self.steps}, expected at least one for each of {counted(self.pairs, 'pair')}"
+                )
         else:
             if self.steps is not None:
                 raise ValueError("steps: found it with measure = 'run', expected it with 'component' only")

@@ -11,6 +11,7 @@ from pydantic import Field, field_validator, model_validator
 from tachograph.models.base import EnvironmentName, Identifier, Model, Number, PositiveNumber, Scalar, Text
 from tachograph.models.candidate import Candidate
 from tachograph.models.cells import MachineChecks
+from tachograph.wording import counted
 
 MARGIN_IN_SIGMA = 2.0  # a margin in SD between seeds where none is registered (statistics.md, 3.2)
 MAX_METRICS = 5  # primary metrics whose curves are tested together (statistics.md, 3.2)
@@ -79,7 +80,9 @@ class Design(Model):
         if len(set(self.seeds)) != len(self.seeds):
             raise ValueError(f"seeds: found {self.seeds}, expected each seed once")
         if self.warmup >= self.iterations:
-            raise ValueError(f"warmup: found {self.warmup}, expected fewer than the {self.iterations} iterations")
+            raise ValueError(
+                f"warmup: found {self.warmup}, expected fewer than the {counted(self.iterations, 'iteration')}"
+            )
         if self.window is not None:
             first, last = self.window
             if not 1 <= first <= last <= self.iterations:

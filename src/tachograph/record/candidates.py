@@ -7,6 +7,7 @@ from typing import Any
 from tachograph.evidence.candidates import bad_steps
 from tachograph.record.markdown import UNKNOWN, ahead, code, factor, number, percent, significant, table, text
 from tachograph.record.speed import SAME_WORK
+from tachograph.wording import counted
 
 Record = dict[str, Any]
 FACTOR = ("factor", "low", "high")
@@ -95,7 +96,7 @@ def _figures(measured: dict[str, Any], against: str) -> list[str]:
     if all(rates):
         own, base = (significant(sum(values) / len(values)) for values in rates)
         note = f" ({text(measured['note'])})" if measured["note"] else ""
-        sentences.append(f"Mean of {len(rates[0])} pairs{note}: {own} against {base}.")
+        sentences.append(f"Mean of {counted(len(rates[0]), 'pair')}{note}: {own} against {base}.")
     sentences += _else(measured, against)
     sentences.append(f"Compared: {'; '.join(text(sentence) for _, sentence in _compared(measured))}.")
     whole = measured["whole"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tachograph.record.markdown import factor, table, text
+from tachograph.wording import counted
 
 Record = dict[str, Any]
 
@@ -42,12 +43,8 @@ def decision(record: Record) -> str:
     if not section["registered"]:
         return f"There is none: {text(section['reason'])}."
     rule = section["rule"]
-    differing = "adopted" if rule["allow_detectable_difference"] else "not adopted"
     parts = [
-        f"Registered rule: ADOPT where the interval of the factor lies above {rule['minimum_effect']:g}, the curves "
-        f"match and no numerics parity failed, in {rule['sessions']} session(s); REJECT where the interval lies below "
-        "it, the curves do not match, the parity failed or a run is invalid; else HOLD. Curves with a detectable "
-        f"difference inside of their margins are {differing}. α = {rule['alpha']:g}. Reason: {text(rule['reason'])}.",
+        _rule(rule),
         table(
             ["arm", "decision", "factor", "speed", "curves", "parity", "why"],
             [_row(record, one) for one in section["arms"]],
@@ -56,6 +53,22 @@ def decision(record: Record) -> str:
         *(_reach(one) for one in section["plan"]["arms"]),
     ]
     return "\n\n".join(parts)
+
+
+def _rule(rule: dict[str, Any]) -> str:
+    """The registered rule in words, as evidence.decision applies it."""
+    differing = "adopted" if rule["allow_detectable_difference"] else "not adopted"
+    effect = f"{rule['minimum_effect']:g}"
+    return (
+        f"Registered rule: ADOPT where the interval of the factor reaches down to no less than {effect} and nothing "
+        "speaks against relying on it, the curves are identical or match, the numerics parity passed where one is "
+        f"registered, and every planned run counts, in {counted(rule['sessions'], 'session')}; REJECT where the "
+        f"interval lies below {effect} and nothing speaks against relying on it, the curves do not match, the parity "
+        "failed, or a run of the arm failed a gate of its output; else HOLD. A run of the reference that is invalid "
+        "and a run of any arm that failed in another way, or was settled, reject nothing: they hold what would be "
+        f"adopted. Curves with a detectable difference inside of their margins are {differing}. "
+        f"α = {rule['alpha']:g}. Reason: {text(rule['reason'])}."
+    )
 
 
 def _row(record: Record, one: dict[str, Any]) -> list[str]:
@@ -81,4 +94,5 @@ def _reach(one: dict[str, Any]) -> str:
     if not one["missing"]:
         return f"The plan could reach every outcome of the rule for {text(one['arm'])}."
     missing = "\n".join(f"- {text(sentence)}" for sentence in one["missing"])
-    return f"Out of reach of this plan for {text(one['arm'])}, under the registered assumptions:\n\n{missing}"
+    found = f"Out of reach of this plan for {text(one['arm'])}, under the registered assumptions:\n\n{missing}"
+    return f"{found}\n\n{text(one['whatever_the_seeds'])}." if one["whatever_the_seeds"] else found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tachograph.record.markdown import UNKNOWN, percent, significant, table, text
+from tachograph.wording import counted
 
 Record = dict[str, Any]
 LAST_DIGITS = 1e-9  # relative: what sums of floats differ by
@@ -43,9 +44,9 @@ def _kind(one: dict[str, Any]) -> str:
 
 def _cost(name: str, one: dict[str, Any]) -> str:
     own = ", each run against its own" if one["runs"] > 1 else ""
-    several = "evaluation" if one["evaluations"] == 1 else "evaluations"
     sentence = (
-        f"**{name}**: {one['evaluations']} {several} ({_where(one['iterations'])}). An iteration with one took "
+        f"**{name}**: {counted(one['evaluations'], 'evaluation')} ({_where(one['iterations'])}). An "
+        "iteration with one took "
         f"{significant(one['seconds'], 4)} s on average, one without {significant(one['plain_seconds'], 4)} s "
         f"({one['plain_iterations']} of them{own}): an excess of {significant(one['excess'], 4)} s"
     )

@@ -11,6 +11,7 @@ from tachograph.files import canonical_json, read_json
 from tachograph.record.document import MACHINE_SCHEMA, SCHEMA
 from tachograph.record.manifest import manifest_findings
 from tachograph.study.layout import StudyFolder
+from tachograph.wording import fault
 
 COMPUTING = ("torch", "numba", "numpy")  # packages whose version is part of what is measured
 
@@ -68,9 +69,7 @@ def read_record(path: Path) -> ReadRecord:
     try:
         return _read(folder, content)
     except (KeyError, TypeError, AttributeError) as error:
-        raise TachographError(
-            f"{folder / 'record.json'}: it is not complete ({type(error).__name__}: {error})"
-        ) from None
+        raise TachographError(f"{folder / 'record.json'}: it is not complete: {fault(error)}") from None
 
 
 def _read(folder: Path, content: dict[str, Any]) -> ReadRecord:

@@ -7,6 +7,7 @@ from typing import Any
 
 from tachograph.record.markdown import UNKNOWN, code, significant, table, text
 from tachograph.study.status import execution_command
+from tachograph.wording import counted, share
 
 Record = dict[str, Any]
 GIB = 1024.0**3
@@ -32,7 +33,9 @@ def result(record: Record) -> str:
     sentences += [_prediction(record["prediction"])] if record["prediction"]["registered"] else []
     if record["status"] != "complete":
         count = record["counts"]
-        sentences.append(f"**Incomplete**: {count['counted']} of {count['planned']} planned runs count.")
+        sentences.append(
+            f"**Incomplete**: {share(count['counted'], count['planned'], 'planned run', 'counts', 'count')}."
+        )
     return " ".join(sentences)
 
 
@@ -43,16 +46,15 @@ def _headline(record: Record, one: dict[str, Any]) -> str:
     if not record["steadiness"]["headline"]:
         why = text("; ".join(record["steadiness"]["no_headline"]))
         return f"**No headline factor for {arm}**: {why}; the factors below describe these runs and nothing else."
-    blocks = len(one["pairs"])
     interval = ""
     if one["low"] is not None:
         interval = f", {one['confidence']:.0%} interval {one['low']:.2f} to {one['high']:.2f}"
     note = f"; {text(one['note'])}" if one["note"] else ""
-    counted = f"{blocks} block{'s' if blocks != 1 else ''}"
-    few = f" in {counted}" if one["note"] else ""  # a weak interval is said with the figure, not after it
+    rests_on = counted(len(one["pairs"]), "block")
+    few = f" in {rests_on}" if one["note"] else ""  # a weak interval is said with the figure, not after it
     return (
         f"**{arm} is {one['factor']:.2f}x as fast as {text(one['denominator'])} in {stage}{few}** "
-        f"({text(one['unit'])}, {text(one['window'])}, {counted}{interval}{note})."
+        f"({text(one['unit'])}, {text(one['window'])}, {rests_on}{interval}{note})."
     )
 
 
@@ -96,7 +98,8 @@ def introduction(record: Record) -> str:
     memory = machine["memory_bytes"] / GIB
     return (
         f"Registration {code(held['id'])} (study {code(record['study']['name'])}, {held['kind']}), {ran} on "
-        f"{text(_plain(machine['cpu']))}, {machine['cpus_logical']} logical CPUs, {memory:.1f} GiB of memory, "
+        f"{text(_plain(machine['cpu']))}, {counted(machine['cpus_logical'], 'logical CPU')}, {memory:.1f} GiB "
+        "of memory, "
         f"device {code(machine['device']['name'])} ({text(machine['device']['description'])}), "
         f"{text(machine['system'])} {text(machine['kernel'])}. Workflow commit {_commit(held['git_now']['workflow'])}, "
         f"trainer commit {_commit(held['git_now']['trainer'])}. Every run held the lease of the device "
@@ -142,7 +145,11 @@ def registration(record: Record) -> str:
         ["threads of the trainer", str(held["threads"])],
         ["iterations, seeds", f"{design['iterations']}; {', '.join(map(str, design['seeds']))}"],
         ["order", f"{design['order']}, one block per seed"],
-        ["warm-up", f"{design['warmup']} iteration(s) of each run are left out of the headline"],
+        [
+            "warm-up",
+            f"{counted(design['warmup'], 'iteration of each run is', 'iterations of each run are')} left out of "
+            "the headline",
+        ],
     ]
     if design["window"]:
         rows.append(["second window", "iterations {} to {}".format(*design["window"])])
@@ -181,7 +188,8 @@ def machine(record: Record) -> str:
     facts = record["machine"]
     packages = ", ".join(f"{text(name)} {text(version)}" for name, version in facts["packages"].items() if version)
     sentences = [
-        f"Machine {code(facts['id'])}: {facts['cpus_usable']} usable CPUs, governor {text(_plain(facts['governor']))}, "
+        f"Machine {code(facts['id'])}: {counted(facts['cpus_usable'], 'usable CPU')}, governor "
+        f"{text(_plain(facts['governor']))}, "
         f"hypervisor {_yes(facts['hypervisor'])}, limit of the control group {text(_plain(facts['cgroup_cpu_max']))}.",
         f"Software: Python {text(facts['python']['version'])}, {packages}.",
         load(record),

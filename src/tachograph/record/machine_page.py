@@ -8,6 +8,7 @@ from typing import Any
 from tachograph.record import head, trust
 from tachograph.record.machine_tables import correctness, environments, lasts, repeats, right_for, selftest, speed
 from tachograph.record.markdown import code, table, text
+from tachograph.wording import counted
 
 Record = dict[str, Any]
 STATUS = {"FAIL": "unfit", "INCOMPLETE": "incomplete", "WARN": "support-only", "PASS": "support-only"}
@@ -171,13 +172,16 @@ def _device(device: dict[str, Any]) -> str:
 def _pool(pool: dict[str, Any]) -> str:
     kernel = f", kernels for {pool['architecture']}" if pool.get("architecture") else ""
     version = pool.get("version") or "of unknown version"
-    return f"{pool['internal_api']} {version}, {pool['num_threads']} threads{kernel}"
+    return f"{pool['internal_api']} {version}, {counted(pool['num_threads'], 'thread')}{kernel}"
 
 
 def planned(record: Record) -> str:
     """What the planned runs are: the probe, the cells, and the cells with a planted fault."""
     faults = sum(row["planted"] for row in record["selftest"]["rows"])
-    return f"One run each for the probe, {record['summary']['planned']} cells and {faults} cells with a planted fault."
+    return (
+        f"One run each for the probe, {counted(record['summary']['planned'], 'cell')} and "
+        f"{counted(faults, 'cell')} with a planted fault."
+    )
 
 
 def registration(record: Record) -> str:

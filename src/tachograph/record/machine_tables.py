@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tachograph.record.markdown import UNKNOWN, code, factor, figure, number, percent, significant, table, text
+from tachograph.wording import counted
 
 Record = dict[str, Any]
 Row = Mapping[str, Any]
@@ -95,7 +96,7 @@ def _by_arm(record: Record, name: str) -> str:
     """How many cells the rows of a table are about, and in which environments these ran."""
     cells = {row["cell"]: row["arm"] for row in record["rows"][name]}
     arms = [f"{count} in {code(arm)}" for arm, count in Counter(cells.values()).items()]
-    return f"{len(record['rows'][name])} rows of {len(cells)} cells: {', '.join(arms)}."
+    return f"{counted(len(record['rows'][name]), 'row')} of {counted(len(cells), 'cell')}: {', '.join(arms)}."
 
 
 def _threads(row: Row) -> str:
@@ -255,7 +256,8 @@ def right_for(record: Record) -> str:
     repeating = [check for check in checks if check["check"] == REPEATS and check["verdict"] == "PASS"]
     right = [check for check in checks if check["check"] != REPEATS and check["verdict"] == "PASS"]
     parts = [
-        f"{len(checks)} cells were asked: {len(right)} are right, {len(repeating)} repeat, {len(against)} show neither."
+        f"{counted(len(checks), 'cell was', 'cells were')} asked: {counted(len(right), 'is', 'are')} right, "
+        f"{counted(len(repeating), 'repeats', 'repeat')}, {counted(len(against), 'shows', 'show')} neither."
     ]
     if against:
         parts.append("Nothing may be compared with a result of this machine that uses these:")

@@ -11,6 +11,7 @@ from tachograph.evidence.interval import Factor, paired_log_t
 from tachograph.evidence.verdicts import CurveVerdict, Decision, ParityVerdict, SpeedVerdict
 from tachograph.record.decision import headline
 from tachograph.record.facts import ReadRecord, differing
+from tachograph.wording import counted
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def _apart(a: ReadRecord, b: ReadRecord) -> str | None:
 def _same_session(a: ReadRecord, b: ReadRecord) -> str | None:
     shared = len(a.histories & b.histories)
     if shared:
-        return f"they share {shared} run(s)"
+        return f"they share {counted(shared, 'run')}"
     return None if a.other_session(b) else "they are of one session (same boot and day)"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tachograph.record.markdown import significant, table, text
+from tachograph.wording import counted
 
 Record = dict[str, Any]
 
@@ -31,10 +32,11 @@ def projection(record: Record) -> str:
 def _rests_on(record: Record, arms: list[dict[str, Any]]) -> list[str]:
     """The sentences above the table: what was measured, what is assumed."""
     plain = [row for row in arms if row["every"] is None]
-    counted = ", ".join(f"{row['runs']} ({text(row['arm'])})" for row in plain)
+    members = ", ".join(f"{row['runs']} ({text(row['arm'])})" for row in plain)
     sentences = [
-        f"Projected to {record['projection']['iterations']:,} iterations from the mean iteration of {counted} runs of "
-        f"{record['registration']['design']['iterations']} iterations, after their warm-up: arithmetic, not a "
+        f"Projected to {record['projection']['iterations']:,} iterations from the mean iteration of the runs "
+        f"({members}) of {counted(record['registration']['design']['iterations'], 'iteration')} each, after "
+        "their warm-up: arithmetic, not a "
         "measurement. In brackets, were every iteration like the mean one of the fastest and of the slowest run. That "
         "later iterations take as long as these is assumed."
     ]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tachograph.analysis.conditions import FALSE_CAPS
+from tachograph.evidence.placebo import LEAST_EFFECT, false_cap_rate
 from tachograph.record.markdown import ahead, code, factor, number, significant, table, text
+from tachograph.wording import counted
 
 Record = dict[str, Any]
 TENFOLD = 10.0
@@ -15,7 +17,7 @@ def reliability(record: Record) -> str:
     """The section; reservations first, then remarks."""
     parts = [
         *_said_first(record),
-        _placebo(record["placebo"]),
+        _placebo(record),
         _steadiness(record["steadiness"]),
         _drift(record),
         _variance(record),
@@ -58,7 +60,8 @@ def _list(rows: list[dict[str, Any]]) -> str:
     return "\n".join(f"- {text(one['sentence'])}" for one in rows)
 
 
-def _placebo(section: dict[str, Any]) -> str:
+def _placebo(record: Record) -> str:
+    section = record["placebo"]
     if not section["registered"]:
         return ""
     if section["factor"] is None:
@@ -67,7 +70,24 @@ def _placebo(section: dict[str, Any]) -> str:
         f"A/A placebo, the reference against itself (same seed, run twice): {code(section['numerator'])} over "
         f"{code(section['denominator'])} = {number(section['values'][0])} / {number(section['values'][1])} = "
         f"{section['factor']:.3f}x. Identical runs differ by {section['largest']:.1%}: that is the noise floor, as far "
-        "as one pair shows it, and an effect that is not clearly larger cannot be told from it."
+        "as one pair shows it, and an effect that is not clearly larger cannot be told from it. "
+        + _what_one_pair_tells(record["decision"].get("rule"))
+    )
+
+
+def _what_one_pair_tells(rule: dict[str, Any] | None) -> str:
+    """The rule on the pair, and how often identical runs break it."""
+    told = (
+        "A pair that differs by more than half of an effect makes its GAIN or NO GAIN PROVISIONAL, whatever the chance "
+        "of that: one pair can warn of a noisy host, but shows neither that it is quiet nor that the arms differ"
+    )
+    if rule is None or not rule["sd_log_factor"] > 0:
+        return f"{told}."
+    effect = rule["minimum_effect"] if rule["minimum_effect"] > 1 else LEAST_EFFECT
+    share = false_cap_rate(effect, rule["sd_log_factor"])
+    return (
+        f"{told}. With the registered spread of {rule['sd_log_factor']:.1%} between blocks {share:.0%} of pairs of "
+        f"identical runs differ by more than half of {effect:g}x, the least effect worth having."
     )
 
 
@@ -134,7 +154,7 @@ def _variance(record: Record) -> str:
             continue
         told = (
             f"The factor of {text(one['arm'])} has a standard deviation of {one['total']:.1%} from block to block; the "
-            f"noise within runs of {one['iterations']} iterations gives {one['within']:.1%} of it"
+            f"noise within runs of {counted(one['iterations'], 'iteration')} gives {one['within']:.1%} of it"
         )
         best = one["best_iterations"]
         if best is None:
@@ -156,7 +176,8 @@ def _clocks(section: Record) -> str:
     for one in section["best"]:
         load = "" if one["load_low"] is None else f", load {one['load_low']:.2f} to {one['load_high']:.2f}"
         lines.append(
-            f"Best of {one['n']} runs of {text(one['arm'])}: ≥ {number(one['value'])} {text(section['unit'])} "
+            f"Best of {counted(one['n'], 'run')} of {text(one['arm'])}: ≥ {number(one['value'])} "
+            f"{text(section['unit'])} "
             f"(exposure {significant(one['exposure'])} s{load})."
         )
     if len(section["best"]) > 1:

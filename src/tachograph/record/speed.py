@@ -8,6 +8,7 @@ from tachograph.analysis.disturbance import busy, foreign_cpus
 from tachograph.analysis.rates import not_drawn
 from tachograph.record.markdown import UNKNOWN, code, factor, figure, number, percent, significant, table, text
 from tachograph.record.stages import profile_beside_headline
+from tachograph.wording import counted
 
 Record = dict[str, Any]
 SAME_WORK = 0.02  # relative; runs and iterations that differ by less in their work are compared as equal ones
@@ -62,10 +63,13 @@ def _work(record: Record) -> str:
     unit = text(record["registration"]["trainer"]["work_unit"])
     iterations = record["registration"]["design"]["iterations"]
     if len(per_iteration) == 1:
-        return f"{iterations} iterations per run, {number(per_iteration.pop())} {unit} per iteration."
+        return f"{counted(iterations, 'iteration')} per run, {number(per_iteration.pop())} {unit} per iteration."
     if per_iteration:
         low, high = min(per_iteration), max(per_iteration)
-        return f"{iterations} iterations per run, {number(low)} to {number(high)} {unit} per iteration (mean of a run)."
+        return (
+            f"{counted(iterations, 'iteration')} per run, {number(low)} to {number(high)} {unit} per "
+            "iteration (mean of a run)."
+        )
     return ""
 
 
@@ -110,7 +114,8 @@ def _baseline(record: Record, stage: str) -> str:
     rates = " / ".join(number(rate) for rate in section["rates"])
     low, high = min(section["stage_seconds"]), max(section["stage_seconds"])
     return (
-        f"Baseline of {len(section['rates'])} iterations before any comparison: {rates} {text(section['unit'])}, "
+        f"Baseline of {counted(len(section['rates']), 'iteration')} before any comparison: {rates} "
+        f"{text(section['unit'])}, "
         f"{stage} {significant(low)} to {significant(high)} s of each {significant(min(section['iteration_seconds']))} "
         f"to {significant(max(section['iteration_seconds']))} s iteration{_spread(section['spread'])}"
         f"{_beside_other_programs(record, section['run'])}."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tachograph.record.markdown import UNKNOWN, figure, number, percent, significant, table, text
+from tachograph.wording import counted
 
 Record = dict[str, Any]
 
@@ -36,7 +37,7 @@ def stages(record: Record) -> str:
     for arm in arms:
         total += [f"**{_ms(section['arms'][arm]['total']['ms_per_step'])}**", ""]
     rows.append(total + [_factor(section["factors"][arm]) for arm in others])
-    steps = ", ".join(f"{section['steps'][arm]} steps ({text(arm)})" for arm in arms)
+    steps = ", ".join(f"{counted(section['steps'][arm], 'step')} ({text(arm)})" for arm in arms)
     parts = [
         f"Instrumented: {steps}, a synchronise bracket around each stage, "
         f"{number(section['work_per_step'])} {text(section['unit'])} per step. One session of each arm: neither the "
@@ -114,7 +115,8 @@ def _beside(record: Record, arm: str, reference: str) -> str:
     section = record["stages"]
     told = (
         f"The profiles of {text(arm)} and {text(reference)} give {section['factors'][arm]:.2f}x, which is not the "
-        f"headline: they are one session of {section['steps'][arm]} steps each, with a bracket around every stage"
+        f"headline: they are one session of {counted(section['steps'][arm], 'step')} each, with a bracket "
+        "around every stage"
     )
     bare = {name: section["arms"][name]["uninstrumented_rate"] for name in (reference, arm)}
     trained = {name: section["arms"][name]["training_rate"] for name in (reference, arm)}
@@ -132,7 +134,7 @@ def _component(section: dict[str, Any]) -> list[str]:
     rates = "; ".join(
         f"{text(one['name'])} at {number(one['value'])} {text(one['unit'])}{_spread(one)}" for one in section["rates"]
     )
-    threads = f", {section['threads']} thread(s)" if section.get("threads") else ""
+    threads = f", {counted(section['threads'], 'thread')}" if section.get("threads") else ""
     return [f"{text(section['name'])} alone, in a run of its own{threads}: {rates}.{_beside_it(section)}"]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from tachograph.evidence.sweep import GROUP, GROUP_UNBOUND, ITERATION, MADE, SIDE_BY_SIDE
 from tachograph.record.markdown import number, percent, table, text
+from tachograph.wording import counted
 
 Record = dict[str, Any]
 
@@ -28,7 +29,7 @@ def sweep(record: Record) -> str:
     ]
     headers = ["batch size", "µs per call", "µs per state", "speed-up of a state"]
     where = f"The network alone on {text(section['device'])}"
-    where += f", {section['threads']} thread(s)" if section["threads"] else ""
+    where += f", {counted(section['threads'], 'thread')}" if section["threads"] else ""
     lines = [f"{where}, mean of the registered number of calls:", table(headers, rows, right=range(4)), _shape(section)]
     return "\n\n".join([*lines, *_supply(record)])
 

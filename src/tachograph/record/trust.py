@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tachograph.record.markdown import UNKNOWN, code, figure, number, significant, table, text
+from tachograph.wording import counted
 
 Record = dict[str, Any]
 MOST_SEEDS = 1000
@@ -66,7 +67,10 @@ def _verdict(one: dict[str, Any]) -> str:
     sentence = f"Verdict on {text(one['arm'])}: **{one['verdict']}**: {text(one['sentence'])}."
     if "difference" not in one:
         return sentence
-    found = [f"{one['reference_runs']} reference runs, {one['runs']} runs, {'' if one['paired'] else 'un'}paired"]
+    found = [
+        f"{counted(one['reference_runs'], 'reference run')}, {counted(one['runs'], 'run')}, "
+        f"{'' if one['paired'] else 'un'}paired"
+    ]
     d, e = one["difference"], one["equivalence"]
     if "p" in d:
         found.append(f"test D ({text(d['method'])}): p = {d['p']:.3g}, smallest possible p = {d['p_min']:.3g}")
@@ -215,7 +219,7 @@ def _tensors(section: dict[str, Any]) -> str:
         "arm", "tensor", "type", "RMSE against float64", "allowed", "largest difference to the reference",
         "run twice", "rows not finite",
     ]  # fmt: skip
-    return f"Numerics on {section['batches']} frozen batches:\n\n" + table(headers, rows, right=range(3, 8))
+    return f"Numerics on {counted(section['batches'], 'frozen batch')}:\n\n" + table(headers, rows, right=range(3, 8))
 
 
 def counts(record: Record) -> str:
@@ -223,9 +227,11 @@ def counts(record: Record) -> str:
     one = record["counts"]
     running = f" + {one['running']} running" if one["running"] else ""
     lines = [
-        f"{one['planned']} runs planned = {one['counted']} counted + {one['invalid']} invalid + {one['missing']} "
+        f"{counted(one['planned'], 'run')} planned = {one['counted']} counted + {one['invalid']} invalid + "
+        f"{one['missing']} "
         "missing.",
-        f"{one['attempts']} attempts = {one['finished']} finished + {one['failed']} failed + {one['killed']} killed + "
+        f"{counted(one['attempts'], 'attempt')} = {one['finished']} finished + {one['failed']} failed + "
+        f"{one['killed']} killed + "
         f"{one['time_limit']} time\\_limit + {one['interrupted']} interrupted{running}; {one['discarded']} discarded.",
     ]
     rows = [
@@ -322,10 +328,10 @@ def time(record: Record) -> str:
     one = record["time"]
     rows = [
         ["wall of the study, first start to last end", _seconds(one["wall_seconds"])],
-        [f"processes of the {one['attempts']} attempts", _seconds(one["run_seconds"])],
+        [f"processes of {counted(one['attempts'], 'attempt')}", _seconds(one["run_seconds"])],
         ["leases held", _seconds(one["lease_hold_seconds"])],
         ["waiting for the device", _seconds(one["lease_wait_seconds"])],
-        [f"the workflow's own time in {one['gaps']} gaps between runs", _seconds(one["own_seconds"])],
+        [f"the workflow's own time in {counted(one['gaps'], 'gap')} between runs", _seconds(one["own_seconds"])],
         ["own time per gap, mean", _seconds(one["own_seconds_per_gap"])],
         ["own time per gap, longest", _seconds(one["longest_gap_seconds"])],
     ]

@@ -24,6 +24,7 @@ from tachograph.record.outcome import OUTCOME, outcome
 from tachograph.record.page import page
 from tachograph.record.readme import readme
 from tachograph.study.layout import StudyFolder
+from tachograph.wording import fault
 
 TOLERANCE = 1e-9  # relative: another processor or numpy may round the last digits of a sum differently
 SHOWN = 20
@@ -54,7 +55,7 @@ def verify(folder: Path) -> list[str]:
     except TachographError as error:
         found.append(str(error))
     except (KeyError, TypeError, AttributeError, ValueError, IndexError, OSError) as error:
-        found.append(f"it cannot be recomputed: {type(error).__name__}: {error}")
+        found.append(f"it cannot be recomputed, as a file of it lacks or holds what no record does: {fault(error)}")
     return found
 
 

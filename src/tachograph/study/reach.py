@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tachograph.evidence.design import Design
 
 HALF_THE_MARGIN = "half of the margin"
+BIT_FOR_BIT = "the runs of each seed agree bit for bit in the registered columns"
 ALPHA = 0.05
 
 
@@ -108,9 +109,11 @@ def too_short(study: Study) -> str | None:
 
 
 def reach(study: Study) -> dict[str, Any]:
-    """``assumptions`` (sentences) and, for each arm, which verdicts are reachable and at which effect.
+    """``assumptions`` (sentences) and, for each arm, which outcomes are reachable and at which effect.
 
-    ``verdicts`` are rows ``{"verdict", "reachable", "effect"}``; ``missing`` says in sentences what is out of reach.
+    ``outcomes`` are rows ``{"verdict", "reachable", "effect"}``; ``missing`` says in sentences what is out of reach,
+    ``whatever_the_seeds`` what is not although no statistics reach it. Earlier records hold ``verdicts`` instead of
+    ``outcomes``: there ADOPT takes MATCHED.
     """
     return {"assumptions": assumptions(study), "arms": [_arm(study, arm) for arm in other_arms(study)]}
 
@@ -144,10 +147,12 @@ def _arm(study: Study, arm: str) -> dict[str, Any]:
     verdicts: dict[str, bool] = {
         SpeedVerdict.GAIN: SpeedVerdict.GAIN in speed,
         SpeedVerdict.NO_GAIN: SpeedVerdict.NO_GAIN in speed,
+        CurveVerdict.IDENTICAL: CurveVerdict.IDENTICAL in curves,
         CurveVerdict.MATCHED: CurveVerdict.MATCHED in curves,
         CurveVerdict.NOT_MATCHED: CurveVerdict.NOT_MATCHED in curves,
     }
-    verdicts[Decision.ADOPT] = verdicts[SpeedVerdict.GAIN] and verdicts[CurveVerdict.MATCHED]
+    agreeing = [verdict for verdict in (CurveVerdict.IDENTICAL, CurveVerdict.MATCHED) if verdicts[verdict]]
+    verdicts[Decision.ADOPT] = verdicts[SpeedVerdict.GAIN] and bool(agreeing)
     verdicts[Decision.REJECT] = verdicts[SpeedVerdict.NO_GAIN] or (
         rule is not None and verdicts[CurveVerdict.NOT_MATCHED]
     )
@@ -163,7 +168,8 @@ def _arm(study: Study, arm: str) -> dict[str, Any]:
         SpeedVerdict.NO_GAIN: _effect("a measured factor below {:.2f}" + blocks, found.no_gain_below),
         CurveVerdict.MATCHED: _effect(matched + seeds, found.matched_below),
         CurveVerdict.NOT_MATCHED: _effect("a difference of {:.2f} margins or more" + seeds, found.not_matched_from),
-        Decision.ADOPT: f"{gain} and MATCHED{seeds}",
+        CurveVerdict.IDENTICAL: BIT_FOR_BIT,
+        Decision.ADOPT: f"{gain} and {' or '.join(agreeing)}{seeds if verdicts[CurveVerdict.MATCHED] else ''}",
     }
     return {
         "arm": arm,
@@ -171,12 +177,21 @@ def _arm(study: Study, arm: str) -> dict[str, Any]:
         "p_min": found.p_min,
         "alpha": design.alpha,
         "delta_star": found.delta_star,
-        "verdicts": [
+        "outcomes": [
             {"verdict": str(verdict), "reachable": there, "effect": effects.get(verdict) if there else None}
             for verdict, there in verdicts.items()
         ],
         "missing": _missing(study, found.missing),
+        "whatever_the_seeds": _whatever_the_seeds(study, verdicts[Decision.ADOPT]),
     }
+
+
+def _whatever_the_seeds(study: Study, adoptable: bool) -> str | None:
+    """What needs no statistics of seeds: curves that are the same bytes; None without curves."""
+    if not study.curves:
+        return None
+    adopted = ", and then a GAIN is enough for ADOPT" if adoptable else ""
+    return f"Whatever the number of seeds, the curves are IDENTICAL where {BIT_FOR_BIT}{adopted}"
 
 
 def _assumed(study: Study) -> str:

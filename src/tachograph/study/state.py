@@ -11,6 +11,7 @@ from tachograph.errors import TachographError
 from tachograph.study.layout import StudyFolder
 from tachograph.study.ledger import Ledger
 from tachograph.study.planning import PlannedRun
+from tachograph.wording import fault
 
 KEY = re.compile(r"[a-z]+-[A-Za-z0-9][A-Za-z0-9_-]*-seed[0-9]+")
 ATTEMPT_STATUSES = ("finished", "failed", "killed", "time_limit", "interrupted")
@@ -131,10 +132,8 @@ def read_state(folder: StudyFolder) -> StudyState:
     for line, event in enumerate(state.events, start=1):
         try:
             _fold(state, line, event)
-        except (KeyError, TypeError, ValueError, AttributeError, StopIteration) as error:
-            raise TachographError(
-                f"{folder.ledger}: line {line}: no event of a study: {type(error).__name__}: {error}"
-            ) from None
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise TachographError(f"{folder.ledger}: line {line}: no event of a study: {fault(error)}") from None
     return state
 
 
@@ -162,7 +161,9 @@ def _fold(state: StudyState, line: int, event: dict[str, Any]) -> None:
             )
         )
     elif kind in ("ended", "judged", "discarded", "pruned"):
-        attempt = next(a for a in state.attempts[key] if a.number == event["attempt"])
+        attempt = next((a for a in state.attempts[key] if a.number == event["attempt"]), None)
+        if attempt is None:
+            raise ValueError(f"found attempt {event['attempt']} of {key}, which was never started")
         if kind == "ended":
             attempt.status, attempt.validity = event["status"], event["validity"]
             attempt.reason, attempt.ended_at = event["reason"], event["at"]

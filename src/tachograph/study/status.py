@@ -15,6 +15,7 @@ from tachograph.study.planning import PlannedRun
 from tachograph.study.recovery import as_seen_now
 from tachograph.study.registration import current_study, read_registration
 from tachograph.study.state import StudyState, counts, read_state
+from tachograph.wording import counted
 
 
 def write_status(folder: StudyFolder) -> None:
@@ -42,7 +43,7 @@ def status_page(
         f"{number['planned']} planned = {number['counted']} counted + {number['invalid']} invalid + "
         f"{number['missing']} missing.",
         "",
-        f"{number['attempts']} attempts = {number['finished']} finished + {number['failed']} failed + "
+        f"{counted(number['attempts'], 'attempt')} = {number['finished']} finished + {number['failed']} failed + "
         f"{number['killed']} killed + {number['time_limit']} time_limit + {number['interrupted']} interrupted"
         + (f" + {number['running']} running" if number["running"] else "")
         + f"; {number['discarded']} discarded.",

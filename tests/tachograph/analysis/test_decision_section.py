@@ -18,7 +18,10 @@ from tachograph.analysis.conditions import reservations
 from tachograph.analysis.decision import decision
 from tachograph.analysis.sealed import SealedStudy, read_sealed
 from tachograph.analysis.study import sections
+from tachograph.evidence.decision import decide
+from tachograph.evidence.verdicts import CurveVerdict, Decision, ParityVerdict, SpeedVerdict
 from tachograph.models.study import Prediction
+from tachograph.record.decision import _rule
 from tachograph.study.layout import StudyFolder
 
 
@@ -155,6 +158,17 @@ def test_plan_of_the_study_stands_beside_its_decision(judged: dict[str, Any]) ->
     plan = judged["decision"]["plan"]["arms"][0]
     assert plan["p_min"] == pytest.approx(1 / 3)
     assert any("p_min 0.333" in sentence for sentence in plan["missing"])
+
+
+def test_rule_on_the_page_is_the_rule_applied(judged: dict[str, Any]) -> None:
+    """REJECT takes a gate of the arm's output; a reference that is invalid, and a settled run, hold."""
+    told = _rule(judged["decision"]["rule"])
+    assert "or a run of the arm failed a gate of its output; else HOLD" in told
+    assert "or was settled, reject nothing" in told
+    assert "in 1 session;" in told
+    invalid = decide(SpeedVerdict.GAIN, CurveVerdict.INVALID, ParityVerdict.PASS)
+    lacking = decide(SpeedVerdict.GAIN, CurveVerdict.MATCHED, ParityVerdict.PASS, incomplete="only 3 of 4 runs count")
+    assert (invalid.decision, lacking.decision) == (Decision.REJECT, Decision.HOLD)
 
 
 def test_study_without_a_rule_decides_nothing(sealed: SealedStudy, judged: dict[str, Any]) -> None:

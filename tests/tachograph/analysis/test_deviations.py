@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tachograph_study import execute_study, lay_out
+from tachograph_study import execute_study, lay_out, opened
 
 from tachograph.analysis.sealed import read_sealed
 from tachograph.analysis.study import analyse, sections
+from tachograph.commands.settle import settle
 from tachograph.evidence.history import read_history
 from tachograph.execution.judging import history_spec
 from tachograph.study.layout import StudyFolder
@@ -31,7 +32,8 @@ def test_forced_rerun_is_a_deviation_and_both_attempts_are_listed(workshop: Path
     analysis = analyse(folder)
     assert kinds(analysis)["discarded"]["what_happened"].endswith("forced rerun; no record had told its numbers")
     assert kinds(analysis)["discarded"]["run"] == "run-fast-seed0"
-    assert any("not adjacent" in one["what_happened"] for one in analysis["deviations"] if one["kind"] == "order")
+    told = [one["what_happened"] for one in analysis["deviations"] if one["kind"] == "order"]
+    assert "the runs of block 1 are not adjacent" in told  # the first one, as `tachograph plan` counts
     attempts = [one for one in analysis["attempts"] if one["run"] == "run-fast-seed0"]
     assert [one["counts"] for one in attempts] == [False, True]
     assert analysis["counts"]["discarded"] == 1
@@ -61,6 +63,24 @@ def test_failed_run_gives_no_number_and_is_told(tmp_path: Path, monkeypatch: pyt
     assert any("run-fast-seed1" in one["why"] for one in analysis["not_measured"])
     assert not analysis["repeat"]["registered"]
     assert StudyFolder(tmp_path / "results/stub").attempts.is_dir()
+
+
+def test_settled_failure_is_told_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An arm that exits and is settled makes its run invalid; once the edit is undone the first attempt counts."""
+    lay_out(tmp_path)
+    execute_study(tmp_path)
+    path = tmp_path / "config/studies/stub.toml"
+    before = path.read_text()
+    path.write_text(before.replace('{ STUB_PATH = "fast" }', '{ STUB_PATH = "fast", STUB_FAIL = "fast 1" }'))
+    folder = execute_study(tmp_path)
+    planned = next(run for run in opened(tmp_path).planned if run.key == "run-fast-seed1")
+    settle(folder, planned, "it exits each time")
+    settled = kinds(analyse(folder))["settled"]
+    assert settled["effect"] == "the run is invalid and gives no number anywhere"
+    path.write_text(before)
+    analysis = analyse(execute_study(tmp_path))
+    assert analysis["counts"]["counted"] == analysis["counts"]["planned"]
+    assert kinds(analysis)["settled"]["effect"] == "none any more: attempt 1 counts"
 
 
 def test_finding_of_a_history_is_told_only_if_it_touches_a_number(executed: Path, tmp_path: Path) -> None:

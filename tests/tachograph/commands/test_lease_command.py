@@ -85,7 +85,7 @@ def test_hold_limit_and_leftovers_are_told(folder: Path) -> None:
     assert "limit of 0.3 s" in ended.stderr
     ended = lease("--device", "cpu", "--folder", folder, "--", "sh", "-c", "setsid sleep 60 & exit 0")
     assert ended.returncode == 0
-    assert "1 process(es) left behind were killed" in ended.stderr
+    assert "1 process left behind was killed" in ended.stderr
 
 
 def test_refusals(folder: Path) -> None:

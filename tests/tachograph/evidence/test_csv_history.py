@@ -103,7 +103,7 @@ def test_torn_last_row(tmp_path: Path, tail: str) -> None:
     [
         ("time/iterations,a,a\n1,2,3\n", "line 1: column 'a' stands twice"),
         ("step,x\n1,2\n", "line 1: no column 'time/iterations'"),
-        ("time/iterations,x\n1\n2,3\n", "line 2: found 1 cells, expected 2"),
+        ("time/iterations,x\n1\n2,3\n", "line 2: found 1 cell, expected 2"),
         ("time/iterations,x\n1,2,3\n2,3\n", "line 2: found 3 cells, expected 2"),
         ('time/iterations,x\n1,"2\n2,3\n', "line 2: damaged"),
     ],

@@ -43,7 +43,7 @@ def test_non_finite_rows_fail() -> None:
     """One row that is not finite fails the arm, however exact the others are; so does an undefined error."""
     found = judge(tensor("reference", 0.004), tensor("fast", 0.001, nonfinite_rows=1))
     assert found.verdicts["fast"] is ParityVerdict.FAIL
-    assert "1 rows" in found.reasons["fast"]
+    assert "1 row" in found.reasons["fast"]
     found = judge(tensor("reference", 0.004), tensor("fast", float("nan")))
     assert found.verdicts["fast"] is ParityVerdict.FAIL
 

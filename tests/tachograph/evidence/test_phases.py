@@ -71,7 +71,7 @@ def test_two_choices_that_fit_are_not_told_as_one() -> None:
     timers = {"a": np.full(4, 0.5), "b": np.full(4, 0.5), "c": np.full(4, 1.0)}
     table = phase_table(np.full(4, 1.5), timers, [Phase(name) for name in timers])
     assert table.overlap.rivals == 1
-    assert "1 more choice(s) fit" in table.warnings[0]
+    assert "1 more choice fits" in table.warnings[0]
     assert "must lie inside" not in table.warnings[0]
 
 

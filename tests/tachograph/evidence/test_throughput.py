@@ -19,7 +19,7 @@ def test_whole_and_steady_rate(tmp_path: Path) -> None:
     kept = retained(run, "iteration", 1)
     steady = rate(run, "iteration", kept.rows, kept.window)
     assert steady.value == pytest.approx(100.0)
-    assert (steady.iterations, steady.window) == (9, "after 1 warm-up iterations")
+    assert (steady.iterations, steady.window) == (9, "after 1 warm-up iteration")
 
 
 def test_rate_is_the_ratio_of_sums_not_the_mean_of_rates(tmp_path: Path) -> None:

@@ -143,9 +143,7 @@ def test_one_session_counts_once(recorded: StudyFolder, again: StudyFolder) -> N
     ]
     tomorrow = replace(second, days=frozenset({"2031-01-01"}))
     assert len(pool([first, tomorrow], ["R1", "R2"])[0]) == 1
-    assert pool([first, replace(first, boot="another")], ["R1", "R2"])[1][0].startswith(
-        "R1 and R2: they share 4 run(s)"
-    )
+    assert pool([first, replace(first, boot="another")], ["R1", "R2"])[1][0].startswith("R1 and R2: they share 4 runs")
 
 
 A, R, H = Decision.ADOPT, Decision.REJECT, Decision.HOLD

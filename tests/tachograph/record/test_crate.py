@@ -153,7 +153,7 @@ def test_attempts_that_do_not_count_are_failed_actions(troubled: Path, tmp_path:
     discarded = graph["#attempts/run-only-seed8/001"]
     assert discarded["actionStatus"] == FAILED
     assert discarded["error"] == "discarded: a neighbour used the <machine>"
-    assert graph["#execution"]["error"] == "1 planned runs have no attempt that counts"
+    assert graph["#execution"]["error"] == "1 planned run has no attempt that counts"
     assert verify(troubled) == []
     assert findings(tmp_path, "REQUIRED", troubled) == [[]]
 

@@ -51,7 +51,7 @@ def test_confirmatory_study_of_four_blocks_is_accepted(tmp_path: Path) -> None:
     assert design.margins == {"policy_loss": 2.0}  # no pilot: a margin is taken for two SD
     assert design.predicted_high == 4.5
     found = reach(study)["arms"][0]
-    assert all(row["reachable"] for row in found["verdicts"])
+    assert all(row["reachable"] for row in found["outcomes"])
     assert found["missing"] == []
 
 
@@ -77,10 +77,12 @@ def test_confirmatory_study_that_cannot_decide_is_refused(
 
 
 def test_exploratory_study_says_what_is_out_of_reach(tmp_path: Path) -> None:
-    """Two seeds may be explored: curves cannot be judged, so nothing can be adopted; the way to GAIN is a number."""
+    """Two seeds may be explored: only equal bytes can be adopted; the way to GAIN is a number."""
     found = reach(load(tmp_path, lambda text: text))
-    rows = {row["verdict"]: row for row in found["arms"][0]["verdicts"]}
-    assert [name for name, row in rows.items() if not row["reachable"]] == ["MATCHED", "NOT MATCHED", "ADOPT"]
+    rows = {row["verdict"]: row for row in found["arms"][0]["outcomes"]}
+    assert [name for name, row in rows.items() if not row["reachable"]] == ["MATCHED", "NOT MATCHED"]
+    assert rows["ADOPT"]["effect"] == "a GAIN and IDENTICAL"
+    assert found["arms"][0]["whatever_the_seeds"].endswith("and then a GAIN is enough for ADOPT")
     # 1.05 exp(t(1) 0.05/√2), with t = 12.706 for 95 % and one degree of freedom
     assert rows["GAIN"]["effect"] == "a measured factor of 1.65 or more, at an SD of 0.05 between blocks"
     assert any("p_min 0.333 exceeds 0.05" in sentence for sentence in found["arms"][0]["missing"])
@@ -90,7 +92,7 @@ def test_exploratory_study_says_what_is_out_of_reach(tmp_path: Path) -> None:
 def test_study_without_a_rule_reaches_no_decision(tmp_path: Path) -> None:
     """Without [decision] only HOLD is left, and the plan says why."""
     found = reach(load(tmp_path, lambda text: text.split("[decision]")[0]))["arms"][0]
-    assert [row["verdict"] for row in found["verdicts"] if row["reachable"]] == ["HOLD"]
+    assert [row["verdict"] for row in found["outcomes"] if row["reachable"]] == ["IDENTICAL", "HOLD"]
     assert any("no decision rule is registered" in sentence for sentence in found["missing"])
 
 
@@ -112,7 +114,7 @@ ASSUMED = "assuming (no pilot) that the SD between seeds is half of the margin i
 
 def test_what_rests_on_an_assumed_spread_says_so_in_its_line(tmp_path: Path) -> None:
     """Without a pilot MATCHED, NOT MATCHED and ADOPT are told with the assumption; with one they rest on it."""
-    rows = {row["verdict"]: row["effect"] for row in reach(load(tmp_path, confirmatory))["arms"][0]["verdicts"]}
+    rows = {row["verdict"]: row["effect"] for row in reach(load(tmp_path, confirmatory))["arms"][0]["outcomes"]}
     for verdict in ("MATCHED", "NOT MATCHED", "ADOPT"):
         assert rows[verdict].endswith(ASSUMED)
     # one metric, two SD wide, four paired blocks: 0.48 for each of three windows
@@ -122,7 +124,7 @@ def test_what_rests_on_an_assumed_spread_says_so_in_its_line(tmp_path: Path) -> 
         return confirmatory(text).replace("margin = 0.02", "margin = 0.02\nsigma_seed = 0.005")
 
     found = reach(load(tmp_path / "pilot", with_pilot))
-    rows = {row["verdict"]: row["effect"] for row in found["arms"][0]["verdicts"]}
+    rows = {row["verdict"]: row["effect"] for row in found["arms"][0]["outcomes"]}
     for verdict in ("MATCHED", "NOT MATCHED", "ADOPT"):
         assert rows[verdict].endswith("at the registered SD between seeds")
     assert any(

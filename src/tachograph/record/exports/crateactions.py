@@ -22,6 +22,7 @@ from tachograph.record.exports.cratetools import (
 )
 from tachograph.record.exports.uris import TACHOGRAPH
 from tachograph.study.planning import IDENTITY_CHARACTERS
+from tachograph.wording import counted, share
 
 Record = dict[str, Any]
 Entity = dict[str, Any]
@@ -84,14 +85,17 @@ def _workflow_run(record: Record) -> Entity:
         "@id": WORKFLOW_RUN,
         "@type": "CreateAction",
         "name": f"execution of the study {record['study']['name']}",
-        "description": f"{counts['counted']} of {counts['planned']} planned runs count, {counts['attempts']} attempts",
+        "description": f"{share(counts['counted'], counts['planned'], 'planned run', 'counts', 'count')}, "
+        + counted(counts["attempts"], "attempt"),
         "instrument": reference(WORKFLOW),
         "agent": reference(OPERATOR),
         "object": reference("ledger/registration.json", "machine.json"),
         "result": reference("record.json", "record.md"),
         "startTime": moment(min(starts, default=record["registration"]["registered_at"])),
         "endTime": moment(record["created"]),
-        **_status(f"{lacking} planned runs have no attempt that counts" if lacking else None),
+        **_status(
+            f"{counted(lacking, 'planned run has', 'planned runs have')} no attempt that counts" if lacking else None
+        ),
     }
 
 
