@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 GAP = 0.05
 NO_PAY = 1.05
+ROUNDING = 1e-9  # a sum of shares this near to 1 is 1: no limit, rather than one of 9e15
 
 
 def ceiling(share: float) -> float:
@@ -84,7 +85,8 @@ def bound(shares: Mapping[str, float], faster: Collection[str]) -> Bound:
     """
     largest = max(shares, key=lambda name: shares[name])
     parts = tuple(name for name in shares if name == largest or name in faster)
-    share = min(1.0, sum(shares[name] for name in parts))
+    share = sum(shares[name] for name in parts)
+    share = 1.0 if share > 1 - ROUNDING else share
     return Bound(parts, share, ceiling(share))
 
 

@@ -242,3 +242,11 @@ def test_amdahl_check_of_document_000() -> None:
     assert not found.flagged
     assert found.predicted == pytest.approx(2.05, abs=0.01)
     assert amdahl.check(shares, {"collection": 2.399, "update": 1.657}, 1.8).flagged
+
+
+def test_shares_that_sum_to_one_but_for_rounding_set_no_limit():
+    """Ten shares of 0.1 add up to 0.9999999999999999 in floating point."""
+    shares = {f"stage {number}": 0.1 for number in range(10)}
+    assert sum(shares.values()) < 1
+    assert amdahl.bound(shares, shares).factor == float("inf")
+    assert amdahl.bound({**shares, "stage 0": 0.0}, shares).factor == pytest.approx(10)
