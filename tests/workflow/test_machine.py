@@ -185,7 +185,7 @@ def test_every_ending_is_a_result_and_the_record_holds(project):
     assert record["selftest"]["verdict"] == "PASS"
     assert record["status"] == "complete"
     page = (folder / "record/record.md").read_text()
-    assert "**Verdict: INCOMPLETE. 1 of 4 cells were measured.**" in page
+    assert "**Verdict: INCOMPLETE. 1 of 4 cells was measured.**" in page
     assert "never planted" in next(line for line in page.splitlines() if line.startswith("- Self-test: 1 of 1"))
     assert "three elements are said to be wrong" in page
     assert_counts_add_up(record, page)

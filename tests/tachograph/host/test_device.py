@@ -95,7 +95,7 @@ def test_gpu_that_is_not_there(root: Path) -> None:
     with pytest.raises(TachographError, match="shows no GPU"):
         resolve_device("cuda:0", root=root, environ={})
     nvidia(root, [f"GPU-{UUID[0]}"])
-    with pytest.raises(TachographError, match=r"1 GPU\(s\) found, 1 visible: cuda:0"):
+    with pytest.raises(TachographError, match=r"1 GPU found, 1 visible: cuda:0"):
         resolve_device("cuda:1", root=root, environ={})
     with pytest.raises(TachographError, match="0 visible after CUDA_VISIBLE_DEVICES"):
         resolve_device("cuda:0", root=root, environ={"CUDA_VISIBLE_DEVICES": ""})
