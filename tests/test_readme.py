@@ -26,7 +26,7 @@ def test_excerpt_in_the_readme_is_that_of_the_example_record():
     quoted = [line.removeprefix("> ").rstrip() for line in excerpt[1].splitlines() if line.startswith("> ")]
     page = {line.rstrip() for line in (EXAMPLE / "record.md").read_text().splitlines()}
     assert len(quoted) > 10
-    assert [line for line in quoted if line not in page] == []
+    assert [line for line in quoted if line not in page and line != "[…]"] == []  # "[…]": left out here
 
 
 @pytest.mark.parametrize("file", ["README.md", "config/README.md", "docs/recovery.md"])

@@ -141,7 +141,7 @@ def assert_counts_add_up(record, page):
     rows = record["rows"]["cells"]
     clean = [row for row in rows if row["fault"] is None and row["kind"] != "probe"]
     norm = [row for row in clean if row["arm"] == record["registration"]["norm"]]
-    done, planned = numbers(r"\*\*Verdict: \w+\. (\d+) of (\d+) cells were measured", page)
+    done, planned = numbers(r"\*\*Verdict: \w+\. (\d+) of (\d+) cells? (?:was|were) measured", page)
     assert (done, planned) == (sum(row["outcome"] == "done" for row in clean), len(clean))
     sentences = re.findall(r"^- (?:Right|Repeats|Fast|Lasts): (\d+) of (\d+) \w+ cells (.*)$", page, re.MULTILINE)
     assert sum(int(of) for _, of, _ in sentences) == len(norm)

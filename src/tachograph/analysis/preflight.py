@@ -39,6 +39,8 @@ def preflight(sealed: SealedStudy | SealedMachine) -> dict[str, Any]:
         "checks": checks,
         "tensors": parity["tensors"],
         "batches": parity["batches"],
+        "reference": sealed.study.design.reference,
+        "reference_bounds": dict(sealed.study.parity.reference_bounds) if sealed.study.parity else {},
         "not_registered": [name for name, there in registered.items() if not there],
     }
 
@@ -95,7 +97,10 @@ def _smoke_check(sealed: SealedStudy, smoke: Smoke) -> dict[str, Any]:
     first = found["first_difference"]
     what = f"{', '.join(smoke.columns)} over {counted(smoke.iterations, 'iteration')}, seed {smoke.seed}"
     if first is None:
-        return {**_check("smoke", smoke.arm, ParityVerdict.PASS, f"identical in {what}"), "comparison": found}
+        return {
+            **_check("smoke", smoke.arm, ParityVerdict.PASS, f"identical to {smoke.like.title} in {what}"),
+            "comparison": found,
+        }
     where = "" if first["iteration"] is None else f"iteration {first['iteration']}, "
     values = " and ".join("no number" if value is None else repr(value) for value in first["values"])
     detail = f"first difference in {where}{first['column']}: {values}"

@@ -37,7 +37,12 @@ def draw_curves(analysis: dict[str, Any]) -> Drawing:
             panels[empty // COLUMNS][empty % COLUMNS].set_visible(False)
         handles, labels = panels[0][0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=8)
-        figure.suptitle(title(analysis, "Curves of every counted run"), x=0.01, ha="left", fontsize=10)
+        figure.suptitle(
+            title(analysis, "Curves of the blocks, and of the A/A run"),
+            x=0.01,
+            ha="left",
+            fontsize=10,
+        )
     return Drawing(figure)
 
 
@@ -88,5 +93,5 @@ def _margin(axes: Any, metric: dict[str, Any], references: list[dict[str, Any]])
         color="#f0e442",
         alpha=0.35,
         linewidth=0,
-        label="registered margin about the reference mean",
+        label="registered margin (of means over a window) about the reference mean",
     )

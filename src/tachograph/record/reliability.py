@@ -69,8 +69,8 @@ def _placebo(record: Record) -> str:
     return (
         f"A/A placebo, the reference against itself (same seed, run twice): {code(section['numerator'])} over "
         f"{code(section['denominator'])} = {number(section['values'][0])} / {number(section['values'][1])} = "
-        f"{section['factor']:.3f}x. Identical runs differ by {section['largest']:.1%}: that is the noise floor, as far "
-        "as one pair shows it, and an effect that is not clearly larger cannot be told from it. "
+        f"{section['factor']:.3f}x. Identical runs differ by {section['largest']:.1%}, noise and drift together, as "
+        "far as one pair shows them, and an effect that is not clearly larger cannot be told from it. "
         + _what_one_pair_tells(record["decision"].get("rule"))
     )
 
@@ -193,6 +193,17 @@ def _clocks(section: Record) -> str:
     return " ".join(lines)
 
 
+def _carried(record: Record, rows: list[list[str]]) -> str:
+    """What the interval of a number of iterations is, where a row has one."""
+    costs = "The costs are single values of their block, whose spread is in no interval."
+    if not any("[" in row[-1] for row in rows):
+        return costs
+    return (
+        f"The interval beside a number of iterations is that of the factor of the iteration wall over all blocks "
+        f"({_wall(record)}), carried through. {costs}"
+    )
+
+
 def _costs(record: Record) -> str:
     """What was paid once, and after how many iterations it is made up for, with the interval of the factor."""
     known = [one for one in record["costs"] if one["ahead"] is not None]
@@ -213,8 +224,7 @@ def _costs(record: Record) -> str:
     parts = [
         "What the warm-up iterations cost beyond a typical one:",
         table(headers, rows, right=range(1, 5)),
-        f"The brackets are the interval of the factor of the iteration wall over all blocks ({_wall(record)}), carried "
-        "through; the costs are single values of their block, whose spread is not in it.",
+        _carried(record, rows),
     ]
     if any(min(one["once_seconds"], one["reference_once_seconds"]) < 0 for one in known):
         parts.append("A negative cost: the warm-up iterations were shorter than the later ones, nothing was paid once.")

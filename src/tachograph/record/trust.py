@@ -27,6 +27,7 @@ def curves(record: Record) -> str:
         table(headers, rows, right=(2, 3, 4)),
         _false_alarm(record),
         _hold_out(record),
+        _margins(record),
         *(part for one in record["curve_verdicts"] for part in (_verdict(one), _windows(one), _noise(one))),
         _repeat(record["repeat"]),
         _endings(record),
@@ -57,8 +58,8 @@ def _false_alarm(record: Record) -> str:
     if not rates:
         return "With one reference run there is no envelope." if record["curve_verdicts"] else ""
     return (
-        "The envelope is a description and no test: a run of an identical arm lies outside of it with a probability of "
-        f"{max(rates):.0%} for each metric."
+        "The envelope is a description and no test: a run of an identical arm, if runs of one seed are no more alike "
+        f"than runs of different seeds, lies outside of it with a probability of {max(rates):.0%} for each metric."
     )
 
 
@@ -101,6 +102,16 @@ def _hold_out(record: Record) -> str:
         return ""
     told = ", ".join(f"{text(label)} {count}" for label, count in failures.items())
     return f"Reference runs that lie outside of the envelope that the other reference runs draw: {told}."
+
+
+def _margins(record: Record) -> str:
+    """Where the registered margins come from: a verdict on curves is worth as much as they are."""
+    lines = [
+        f"- {text(metric['label'])}, ±{significant(metric['margin']['value'])}: {text(metric['margin']['reason'])}"
+        for metric in record["curves"]
+        if metric["margin"] is not None
+    ]
+    return "\n".join(["Reasons of the registered margins:", "", *lines]) if lines else ""
 
 
 def _windows(one: dict[str, Any]) -> str:
@@ -208,7 +219,7 @@ def _tensors(section: dict[str, Any]) -> str:
             text(one["tensor"]),
             text(one["dtype"]),
             significant(one["rmse"]),
-            significant(one["limit"]),
+            significant(_allowed(one, section)),
             significant(one["max_abs_reference"]),
             significant(one["repeat_max"]),
             str(one["nonfinite_rows"]),
@@ -219,7 +230,18 @@ def _tensors(section: dict[str, Any]) -> str:
         "arm", "tensor", "type", "RMSE against float64", "allowed", "largest difference to the reference",
         "run twice", "rows not finite",
     ]  # fmt: skip
-    return f"Numerics on {counted(section['batches'], 'frozen batch')}:\n\n" + table(headers, rows, right=range(3, 8))
+    return (
+        f"Numerics on {counted(section['batches'], 'frozen batch')}. Allowed is, to the reference, what is registered "
+        "for it; to another arm, twice the error of the reference (three times in half precision) and a tenth of the "
+        "registered tolerance.\n\n" + table(headers, rows, right=range(3, 8))
+    )
+
+
+def _allowed(one: dict[str, Any], section: dict[str, Any]) -> float | None:
+    """The limit that can fail: the reference is held to what is registered, never to its own error."""
+    if one["arm"] != section["reference"]:
+        return float(one["limit"])
+    return section["reference_bounds"].get(one["tensor"])
 
 
 def counts(record: Record) -> str:

@@ -22,7 +22,7 @@ WORDS = (
     (
         "stage",
         r"## Stage table",
-        "the part of an iteration that the study is about; the table shows what it consists of",
+        "in a factor, the part of an iteration that the study is about; in a stage table, a step of that part",
     ),
     (
         "warm-up",
@@ -33,6 +33,11 @@ WORDS = (
         "interval",
         r"% (t )?intervals?\b",
         "values that fit the spread of the runs; 95% of such 95% intervals hold the truth",
+    ),
+    (
+        "uninformative",
+        r"\buninformative\b",
+        "two blocks only: the width of the interval rests on a single difference between them, and may be far off",
     ),
     ("n, t", r"\(n=\d+, t=", "blocks, and how many standard errors wide the interval is to either side of the factor"),
     ("unpaired", r"\bunpaired\b|\bWelch\b", "runs of the arms compared as groups, where not every block has both"),
@@ -89,7 +94,7 @@ WORDS = (
     ("remark", r"\bremarks?\b", "what must be read with a factor; unlike a reservation it caps no verdict"),
     ("drift", r"\bdrift\b", "the machine becomes faster or slower while a study goes on, whatever the arm"),
     ("exposure", r"\bexposure\b", "seconds in which a best run could have been found; more of them find a better one"),
-    ("≥", r"≥ ", "a lower bound: work of others could have slowed it down, and nothing makes it look faster"),
+    ("≥", r"≥ ", "a lower bound: work of others could have slowed it down, and little could make it look faster"),
     (
         "one-off cost",
         r"\bone-off cost\b|\bcosts once\b",
@@ -108,7 +113,7 @@ WORDS = (
     (
         "instrumented",
         r"\binstrumented\b",
-        "timed with a wait for the device around each stage, which slows the loop itself",
+        "timed with a wait for the device around each stage, which can slow the loop itself",
     ),
     ("remainder", r"\bremainder\b", "what no timer names: the whole less its timed parts"),
     ("float64", r"\bfloat64\b", "the same computation in double precision, which the others are held against"),

@@ -140,17 +140,17 @@ def test_verdict_out_of_reach_says_on_whose_word(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["quickstart", "armies-cpu"])
 def test_registered_spread_is_that_of_the_record_it_names(name: str) -> None:
-    """sigma_seed is the SD between seeds that docs/example-record shows: pooled over arms, the largest window."""
+    """sigma_seed is the SD between seeds that a kept record shows: pooled over arms, the largest window."""
     study = load_study(REPOSITORY / "config", name)[0]
-    attempts = REPOSITORY / "docs/example-record/attempts"
+    attempts = REPOSITORY / "tests/data/records/0.3.0/attempts"
     histories = {
         (arm, seed): (attempts / f"run-{arm}-seed{seed}/001/history.jsonl").read_text().splitlines()
         for arm in ("reference", "fast")
         for seed in (0, 1)
     }
     for metric in study.curves:
-        assert "docs/example-record" in metric.reason
-        assert name == "quickstart" or not {0, 1} & set(study.design.seeds)  # else the pilot were not independent
+        assert "tests/data/records/0.3.0" in metric.reason
+        assert not {0, 1} & set(study.design.seeds)  # else the pilot were not independent
         runs = {key: [json.loads(line)[metric.column] for line in lines] for key, lines in histories.items()}
         spreads = []
         for window in (slice(0, 4), slice(4, 7), slice(7, 10)):
