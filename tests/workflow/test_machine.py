@@ -143,23 +143,23 @@ def assert_counts_add_up(record, page):
     norm = [row for row in clean if row["arm"] == record["registration"]["norm"]]
     done, planned = numbers(r"\*\*Verdict: \w+\. (\d+) of (\d+) cells? (?:was|were) measured", page)
     assert (done, planned) == (sum(row["outcome"] == "done" for row in clean), len(clean))
-    sentences = re.findall(r"^- (?:Right|Repeats|Fast|Lasts): (\d+) of (\d+) \w+ cells (.*)$", page, re.MULTILINE)
+    sentences = re.findall(r"^- (?:Right|Repeats|Fast|Lasts): (\d+) of (\d+) \w+ cells? (.*)$", page, re.MULTILINE)
     assert sum(int(of) for _, of, _ in sentences) == len(norm)
     for passed, of, rest in sentences:
         others = re.findall(r"; (\d+) (?:held back|with a warning|wrong|undecided|not measured)", rest)
         assert int(passed) + sum(map(int, others)) == int(of)
     if len(norm) < len(clean):
-        first, others = numbers(r"These are (\d+) cells .*, and (\d+) of “", page)
+        first, others = numbers(r"These are (\d+) cells? .*, and (\d+) of “", page)
         assert (first, first + others) == (len(norm), len(clean))
     for name, place in (("correctness", "## Is it right"), ("repeatability", "## Does it repeat")):
         if record["rows"][name]:
-            lines, cells = numbers(r"(\d+) rows of (\d+) cells", page.partition(place)[2])
+            lines, cells = numbers(r"(\d+) rows? of (\d+) cells?", page.partition(place)[2])
             assert (lines, cells) == (len(record["rows"][name]), len({row["cell"] for row in record["rows"][name]}))
-    cells, faults = numbers(r"One run each for the probe, (\d+) cells and (\d+) cells with a planted", page)
-    (runs,) = numbers(r"(\d+) runs planned", page)
+    cells, faults = numbers(r"One run each for the probe, (\d+) cells? and (\d+) cells? with a planted", page)
+    (runs,) = numbers(r"(\d+) runs? planned", page)
     assert (cells, 1 + cells + faults) == (len(clean), runs)
     asked, right, repeat, neither = numbers(
-        r"(\d+) cells were asked: (\d+) are right, (\d+) repeat, (\d+) show neither", page
+        r"(\d+) cells? (?:was|were) asked: (\d+) (?:is|are) right, (\d+) repeats?, (\d+) shows? neither", page
     )
     assert asked == right + repeat + neither == sum(row["kind"] in ("correctness", "repeatability") for row in clean)
     caught, of = numbers(r"Self-test: (\d+) of (\d+) planted", page)
