@@ -127,6 +127,7 @@ def _without(reason: str, *, registered: bool = True) -> dict[str, Any]:
         "steps": {},
         "factors": {},
         "checks": [],
+        "bounds": {},
         "reason": reason,
     }
 

@@ -68,3 +68,14 @@ def test_shares_of_unsynchronised_timers_are_not_to_be_quoted(sealed: SealedStud
     sentence = "The shares of reference are not to be quoted"
     assert sentence not in page(sections(sealed))
     assert sentence in page(sections(with_profile(sealed, tmp_path, synchronized=False)))
+
+
+def test_speed_is_judged_without_a_profile(sealed: SealedStudy) -> None:
+    """A study that registers no profile has no bound of a factor, and its speed is judged all the same."""
+    study = sealed.study.model_copy(update={"profile": None})
+    runs = {key: run for key, run in sealed.runs.items() if run.planned.role != "profile"}
+    found = sections(replace(sealed, study=study, runs=runs))
+    assert found["stages"]["bounds"] == {}
+    sentences = [one["sentence"] for one in found["decision"]["arms"]]
+    assert sentences
+    assert not any("could not be judged" in sentence for sentence in sentences)
