@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from tachograph_study import execute_study, lay_out, make
 
+from tachograph.analysis.sealed import SealedStudy, read_sealed
+from tachograph.analysis.study import sections
 from tachograph.study.layout import StudyFolder
 
 
@@ -22,6 +25,18 @@ def executed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lay_out(root)
     execute_study(root)
     return root
+
+
+@pytest.fixture(scope="module")
+def sealed(executed: Path) -> SealedStudy:
+    """The executed study's sealed files, as the analysis reads them."""
+    return read_sealed(StudyFolder(executed / "results/stub"))
+
+
+@pytest.fixture(scope="module")
+def analysis(sealed: SealedStudy) -> dict[str, Any]:
+    """Every section of the analysis of the executed study."""
+    return sections(sealed)
 
 
 @pytest.fixture

@@ -139,6 +139,8 @@ def baseline(sealed: SealedStudy, series: list[dict[str, Any]]) -> dict[str, Any
     if found is None:
         return {"registered": True, "rates": None, "reason": "the baseline run does not count"}
     rates = [work / seconds for work, seconds in zip(found["work"], found["stage_seconds"], strict=True)]
+    if not rates:
+        return {"registered": True, "rates": None, "reason": "no iteration of the baseline run can give a rate"}
     return {
         "registered": True,
         "run": found["run"],

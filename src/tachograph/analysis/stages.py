@@ -25,7 +25,7 @@ def stages(sealed: SealedStudy, training: list[dict[str, Any]], measured: list[d
     """
     if sealed.study.profile is None:
         return _without("no profile is registered", registered=False)
-    runs = [run for run in sealed.of_role("profile") if run.planned.arm != COMPONENT]
+    runs = [run for run in sealed.of_role("profile") if run.planned.arm in sealed.study.arms]
     if not runs:
         return _without("no profile counts")
     try:
@@ -142,6 +142,8 @@ def component(sealed: SealedStudy) -> dict[str, Any]:
     content = run.content()
     try:
         rates = [_rate(one) for one in content["rates"]]
+        if not rates:
+            raise ValueError("found no rate")
         measured = {"name": str(content["name"]), "threads": content.get("threads"), "rates": rates}
         return {"registered": True, **measured, "disturbed": disturbed(run.facts["host"], quiet(sealed))}
     except (KeyError, TypeError, ValueError) as error:

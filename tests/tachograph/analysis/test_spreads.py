@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tachograph.analysis.factors import seed_spread
-from tachograph.analysis.sealed import SealedStudy, read_sealed
+from tachograph.analysis.factors import baseline, seed_spread
+from tachograph.analysis.sealed import SealedStudy
 from tachograph.analysis.study import sections
 from tachograph.analysis.tables import table
 from tachograph.record import speed
-from tachograph.study.layout import StudyFolder
-
-
-@pytest.fixture(scope="module")
-def sealed(executed: Path) -> SealedStudy:
-    return read_sealed(StudyFolder(executed / "results/stub"))
 
 
 def run(arm: str, block: int, rate: float) -> dict[str, Any]:
@@ -54,3 +47,10 @@ def test_blocks_hold_the_factor_of_the_iteration(sealed: SealedStudy) -> None:
     walls = next(one for one in analysis["factors"] if (one["quantity"], one["kind"]) == ("iteration", "retained"))
     rows = [line for line in speed.factors(analysis).splitlines() if line.startswith("| fast") and line.count("|") == 8]
     assert [line.split("|")[7].strip() for line in rows] == [f"{pair['factor']:.2f}x" for pair in walls["pairs"]]
+
+
+def test_baseline_without_an_iteration_that_gives_a_rate(sealed: SealedStudy) -> None:
+    """A baseline whose iterations all compiled or held an evaluation has no rate, and the page says why."""
+    empty = {"role": "baseline", "run": "baseline-reference-seed0", "work": [], "stage_seconds": []}
+    analysis = {**sections(sealed), "baseline": baseline(sealed, [empty])}
+    assert "Baseline: no iteration of the baseline run can give a rate." in speed.throughput(analysis)

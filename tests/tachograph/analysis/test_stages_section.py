@@ -10,15 +10,9 @@ from typing import Any
 
 import pytest
 
-from tachograph.analysis.sealed import SealedRun, SealedStudy, read_sealed
+from tachograph.analysis.sealed import SealedRun, SealedStudy
 from tachograph.analysis.study import sections
 from tachograph.record.stages import stages as page
-from tachograph.study.layout import StudyFolder
-
-
-@pytest.fixture(scope="module")
-def sealed(executed: Path) -> SealedStudy:
-    return read_sealed(StudyFolder(executed / "results/stub"))
 
 
 def with_profile(sealed: SealedStudy, folder: Path, **changed: Any) -> SealedStudy:
@@ -27,6 +21,15 @@ def with_profile(sealed: SealedStudy, folder: Path, **changed: Any) -> SealedStu
     path = folder / "reference.json"
     path.write_text(json.dumps({**run.content(), **changed}))
     return replace(sealed, runs={**sealed.runs, run.planned.key: SealedRun(**{**vars(run), "path": path})})
+
+
+def beside(sealed: SealedStudy, folder: Path, arm: str, content: dict[str, Any]) -> SealedStudy:
+    """The study with one more measurement of the role of profiles: the component's, or a sweep's."""
+    run = sealed.runs["profile-reference-seed0"]
+    path = folder / "beside.json"
+    path.write_text(json.dumps(content))
+    other = replace(run, planned=replace(run.planned, arm=arm), path=path)
+    return replace(sealed, runs={**sealed.runs, f"profile-{arm}-seed0": other})
 
 
 def told(analysis: dict[str, Any]) -> list[str]:
@@ -79,3 +82,19 @@ def test_speed_is_judged_without_a_profile(sealed: SealedStudy) -> None:
     sentences = [one["sentence"] for one in found["decision"]["arms"]]
     assert sentences
     assert not any("could not be judged" in sentence for sentence in sentences)
+
+
+def test_sweep_beside_the_profiles_leaves_the_stage_table(sealed: SealedStudy, tmp_path: Path) -> None:
+    """A sweep has the role of a profile, and is none: the stages are those of the arms."""
+    found = sections(beside(sealed, tmp_path, "sweep", {"schema": "forward-sweep/1"}))
+    assert set(found["stages"]["arms"]) == {"reference", "fast"}
+    assert found["stages"] == sections(sealed)["stages"]
+
+
+def test_component_without_a_rate_is_told(sealed: SealedStudy, tmp_path: Path) -> None:
+    """An empty list of rates is no measurement: the page says so instead of the component's name."""
+    empty = beside(sealed, tmp_path, "component", {"schema": "component/1", "name": "engine", "rates": []})
+    found = sections(replace(empty, study=empty.study.model_copy(update={"component": True})))
+    assert found["component"]["rates"] == []
+    assert "found no rate" in found["component"]["reason"]
+    assert "The component alone: " in page(found)
