@@ -205,15 +205,15 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST_FILE + 1)
-        values = yaml.safe_load(content.decode()) if len(content) <= LARGEST_FILE else None
+        if len(content) > LARGEST_FILE:
+            raise LostCitiesError(f"{path}: found more than {LARGEST_FILE} bytes, expected a configuration")
+        values = yaml.safe_load(content.decode())
     except OSError as error:
         raise LostCitiesError(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise LostCitiesError(f"{path} is not UTF-8: found byte {error.object[error.start]:#x}") from None
     except yaml.YAMLError as error:
         raise LostCitiesError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
-    if len(content) > LARGEST_FILE:
-        raise LostCitiesError(f"{path}: found more than {LARGEST_FILE} bytes, expected a configuration")
     if values is None:
         return {}
     if not isinstance(values, dict):

@@ -19,10 +19,11 @@ def device_named(name: str, key: str) -> torch.device:
         raise LostCitiesError(f"{key}: found {name!r}, expected cpu, cuda or cuda:N") from None
     if device.type not in ("cpu", "cuda"):
         raise LostCitiesError(f"{key}: found {name!r}, expected cpu, cuda or cuda:N")
-    count = torch.cuda.device_count() if device.type == "cuda" else 0
-    if device.type == "cuda" and (device.index or 0) >= count:
-        there = f"cpu or cuda:0 to cuda:{count - 1}" if count else "cpu, as torch sees no GPU here"
-        raise LostCitiesError(f"{key}: found {name!r}, expected {there}")
+    if device.type == "cuda":
+        count = torch.cuda.device_count()
+        if (device.index or 0) >= count:
+            there = f"cpu or cuda:0 to cuda:{count - 1}" if count else "cpu, as torch sees no GPU here"
+            raise LostCitiesError(f"{key}: found {name!r}, expected {there}")
     return device
 
 

@@ -56,5 +56,5 @@ def refuse_idle(config: Config, keys: Iterable[str], source: str) -> None:
         section, name = key.split(".")
         values = getattr(config, section)
         value = getattr(values, name)
-        if value != type(values)().model_dump()[name]:
+        if value != getattr(type(values)(), name):
             raise LostCitiesError(f"{source}: {key}: found {value!r}, which has no effect without {NEEDS[key].words}")

@@ -89,7 +89,7 @@ def run_iteration(trainer: Trainer, crew: Crew, evaluator: Evaluator, checkpoint
         "strategy_batch_tensor_seconds": strategy.batch_tensor_seconds,
         "batch_tensor_seconds": sum(report.batch_tensor_seconds for report in [*advantages, strategy]),
         "evaluation_seconds": evaluated - strategy_fitted if evaluation else 0.0,
-        **_traversal_metrics(harvest, walked - start, lanes_of(config)),
+        **_traversal_metrics(harvest, walked - start),
         **_learning_metrics(trainer, harvest, advantages, strategy),
         **_facts(config),
         **evaluation,
@@ -102,9 +102,9 @@ def run_iteration(trainer: Trainer, crew: Crew, evaluator: Evaluator, checkpoint
     return {**row, "checkpoint_seconds": end - evaluated if saving else 0.0, "iteration_seconds": end - start}
 
 
-def _traversal_metrics(harvest: Harvest, walk_seconds: float, side_by_side: int) -> dict[str, Any]:
+def _traversal_metrics(harvest: Harvest, walk_seconds: float) -> dict[str, Any]:
     """Counts over the iteration's traversals. ``nodes_per_second`` divides by the walk: the phase without the
-    memories. ``mean_batch`` is nodes per call of the network; ``side_by_side`` traversals could share one."""
+    memories. ``mean_batch`` is nodes per call of the network."""
     counts = harvest.counts
     return {
         "traversal/traversals": counts.traversals,
@@ -115,7 +115,6 @@ def _traversal_metrics(harvest: Harvest, walk_seconds: float, side_by_side: int)
         "traversal/mean_batch": counts.nodes / counts.forward_calls if counts.forward_calls else None,
         "traversal/chains": counts.chains,
         "traversal/longest_chain": counts.longest_chain,
-        "traversal/side_by_side": side_by_side,
         "traversal/endings_deck": counts.endings_deck,
         "traversal/endings_cap": counts.endings_cap,
     }
@@ -147,6 +146,7 @@ def _facts(config: Config) -> dict[str, Any]:
         "inference": traversal.inference,
         "sampling": traversal.sampling,
         "traversal_workers": traversal.num_workers,
+        "traversal/side_by_side": lanes_of(config),  # so many could share a call of the network
         "use_amp": run.use_amp,
         "compile": run.compile,
     }

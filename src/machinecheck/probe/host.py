@@ -64,9 +64,9 @@ def _lscpu() -> Any:
         return Unknown("lscpu -J printed something unreadable")
 
 
-def processor_name(proc: Path = Path("/proc")) -> str | None:
+def processor_name() -> str | None:
     """What the kernel calls the processor; None where it gives it no name."""
-    return _cpuinfo(proc).get("model name")
+    return _cpuinfo(Path("/proc")).get("model name")
 
 
 def processor(proc: Path, sys_root: Path) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def processor(proc: Path, sys_root: Path) -> dict[str, Any]:
     vulnerabilities = sys_root / "devices/system/cpu/vulnerabilities"
     scale = 1e-3  # sysfs gives kHz
     return {
-        "model": processor_name(proc) or Unknown(f"{proc / 'cpuinfo'}: no model name"),
+        "model": info.get("model name") or Unknown(f"{proc / 'cpuinfo'}: no model name"),
         "architecture": platform.machine(),
         "logical": psutil.cpu_count() or Unknown("not reported by the system"),
         "physical": psutil.cpu_count(logical=False) or Unknown("not reported by the system"),

@@ -46,9 +46,7 @@ def _supply(sealed: SealedStudy, arm: str, found: Sweep) -> Row | None:
     if declared is None or not runs:
         return None
     columns = {
-        name: np.concatenate([_column(run, column) for run in runs])
-        for name in ("states", "groups", "chains", "longest_chain", "side_by_side", "mean_batch")
-        if (column := getattr(declared, name)) is not None
+        name: np.concatenate([_column(run, column) for run in runs]) for name, column in declared.columns().items()
     }
     levels = supply(**columns)
     if not levels:

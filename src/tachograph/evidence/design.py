@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import chdtri, gammaln, ndtr, stdtrit
 
 from tachograph.evidence.difference import p_min_paired, p_min_unpaired, use_sign_flips
+from tachograph.evidence.interval import t_quantile
 from tachograph.evidence.verdicts import CurveVerdict, SpeedVerdict
 from tachograph.wording import counted
 
@@ -44,8 +45,7 @@ class Design:
 class DesignCheck:
     """What the plan can say.
 
-    ``p_min`` of test D; ``delta_star`` expected for truly equal arms (below 1: E can pass), ``chance_to_match``: how
-    probably E then passes, which is little where ``delta_star`` is close to 1 and there are many metrics and windows;
+    ``p_min`` of test D; ``delta_star`` expected for truly equal arms (below 1: E can pass);
     ``gain_from``: smallest measured factor that counts as GAIN, ``no_gain_below``: largest that counts as
     NO GAIN, both None without an interval. ``matched_below`` and ``not_matched_from``: observed differences,
     in margins, that test E is expected to call inside or outside; None where it cannot.
@@ -54,7 +54,6 @@ class DesignCheck:
 
     p_min: float
     delta_star: float | None
-    chance_to_match: float | None
     gain_from: float | None
     no_gain_below: float | None
     speed: tuple[SpeedVerdict, ...]
@@ -136,11 +135,10 @@ def half_width(design: Design) -> float | None:
     """Expected half-width of the interval of the log factor, None where there is no interval."""
     n, k, m = design.blocks, design.reference_runs, design.fast_runs
     if n >= 2:
-        return float(stdtrit(n - 1, (1 + design.confidence) / 2)) * design.sd_log / sqrt(n)
+        return t_quantile(n - 1, design.confidence) * design.sd_log / sqrt(n)
     if n == 0 and min(k, m) >= 1 and k + m >= 3:  # SD of a difference of two runs is √2 that of a run
         df = k + m - 2 if min(k, m) > 1 else max(k, m) - 1
-        t = float(stdtrit(df, (1 + design.confidence) / 2))
-        return t * design.sd_log / sqrt(2) * sqrt(1 / k + 1 / m)
+        return t_quantile(df, design.confidence) * design.sd_log / sqrt(2) * sqrt(1 / k + 1 / m)
     return None
 
 
@@ -175,7 +173,6 @@ def check_design(design: Design) -> DesignCheck:
     return DesignCheck(
         p_min,
         delta_star,
-        chance_to_match(design),
         gain_from,
         no_gain,
         tuple(speed),

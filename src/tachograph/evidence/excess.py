@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t
+
+from tachograph.evidence.interval import t_quantile
 
 Floats = NDArray[np.float64]
 
@@ -56,10 +57,10 @@ def _half_width(
     within = sum(float(((run.plain - run.plain.mean()) ** 2).sum()) for run in runs) / freedom
     of_plain = within * sum((len(run.held) / n) ** 2 / len(run.plain) for run in with_one)
     if n == 1:
-        return math.sqrt(within + of_plain) * float(t.ppf((1 + confidence) / 2, freedom))
+        return math.sqrt(within + of_plain) * t_quantile(freedom, confidence)
     of_held = float(differences.var(ddof=1)) / n
     error = of_held + of_plain
     if error == 0:
         return 0.0
     effective = error**2 / (of_held**2 / (n - 1) + of_plain**2 / freedom)
-    return math.sqrt(error) * float(t.ppf((1 + confidence) / 2, effective))
+    return math.sqrt(error) * t_quantile(effective, confidence)

@@ -87,7 +87,7 @@ def _extra(history: HistoryFile) -> tuple[str, ...]:
     if history.evaluation is not None:
         names += history.evaluation.columns()
     if history.supply is not None:
-        names += history.supply.columns()
+        names += history.supply.columns().values()
     return tuple(names)
 
 

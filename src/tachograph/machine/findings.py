@@ -37,7 +37,7 @@ def findings(measured: Sequence[MeasuredCell], sections: Mapping[str, Any], norm
     own = [one for one in clean(measured) if one.cell.kind != PROBE]
     normal = [one for one in own if one.cell.arm == norm]
     said += _what_counts(own, norm)
-    said += [_kind(kind, [one for one in normal if one.cell.kind == kind]) for kind in KINDS if _any(normal, kind)]
+    said += [_kind(kind, cells) for kind in KINDS if (cells := [one for one in normal if one.cell.kind == kind])]
     said += [
         f"{_part(one).upper()}: {one.cell.name}: {'; '.join(one.reasons)}."
         for one in normal
@@ -53,10 +53,6 @@ def findings(measured: Sequence[MeasuredCell], sections: Mapping[str, Any], norm
     said += _arms(summary, sections["rows"]["workarounds"], norm)
     said += _selftest(sections["selftest"])
     return said
-
-
-def _any(measured: Sequence[MeasuredCell], kind: str) -> bool:
-    return any(one.cell.kind == kind for one in measured)
 
 
 def _what_counts(own: Sequence[MeasuredCell], norm: str) -> list[str]:

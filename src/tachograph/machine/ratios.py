@@ -7,7 +7,7 @@ was unsteady; elsewhere it is withheld, and both rates stand in their tables.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tachograph.machine import rates
@@ -21,51 +21,44 @@ def speed_ups(rows: Sequence[Mapping[str, Any]]) -> list[Row]:
 
     Each side is the best of several blocks.
     """
-    found = []
     same = ("channels", "batch", "dtype", "arm")
-    processors = {tuple(row[key] for key in same): row for row in rows if row["device"] == "cpu"}
-    for row in rows:
-        other = processors.get(tuple(row[key] for key in same))
-        if row["device"] == "cpu" or other is None:
-            continue
-        fast, slow = row["samples_per_second"], other["samples_per_second"]
-        if None in (fast, slow):
-            continue
-        withheld = _withheld(row, other)
-        found.append(
-            {key: row[key] for key in same}
-            | {
-                "numerator": row["device"],
-                "denominator": "cpu",
-                "unit": "samples/s",
-                "speed_up": None if withheld else rates.speed_up(fast, slow),
-                "withheld": withheld,
-            }
-        )
-    return found
+    return [
+        {key: row[key] for key in same}
+        | {
+            "numerator": row["device"],
+            "denominator": "cpu",
+            "unit": "samples/s",
+            "speed_up": ratio,
+            "withheld": withheld,
+        }
+        for row, ratio, withheld in _over(rows, "device", "cpu", same, "samples_per_second")
+    ]
 
 
 def format_ratios(rows: Sequence[Mapping[str, Any]], slow: str = "fp32") -> list[Row]:
     """How many times as fast each format is as ``slow`` at the same size on the same device (sustained)."""
     same = ("size", "device", "arm")
-    slower = {tuple(row[key] for key in same): row for row in rows if row["dtype"] == slow}
-    found = []
+    return [
+        {key: row[key] for key in same}
+        | {"numerator": row["dtype"], "denominator": slow, "unit": "TFLOP/s", "ratio": ratio, "withheld": withheld}
+        for row, ratio, withheld in _over(rows, "dtype", slow, same, "sustained")
+    ]
+
+
+def _over(
+    rows: Sequence[Mapping[str, Any]], column: str, base: str, same: tuple[str, ...], rate: str
+) -> Iterator[tuple[Mapping[str, Any], float | None, str | None]]:
+    """Each row beside the row with ``base`` in ``column`` and all of ``same`` alike: ratio of their rates, or why none.
+
+    A row without such a partner, or where either has no rate, is left out.
+    """
+    bases = {tuple(row[key] for key in same): row for row in rows if row[column] == base}
     for row in rows:
-        other = slower.get(tuple(row[key] for key in same))
-        if row["dtype"] == slow or other is None or None in (row["sustained"], other["sustained"]):
+        other = bases.get(tuple(row[key] for key in same))
+        if row[column] == base or other is None or None in (row[rate], other[rate]):
             continue
         withheld = _withheld(row, other)
-        found.append(
-            {key: row[key] for key in same}
-            | {
-                "numerator": row["dtype"],
-                "denominator": slow,
-                "unit": "TFLOP/s",
-                "ratio": None if withheld else rates.speed_up(row["sustained"], other["sustained"]),
-                "withheld": withheld,
-            }
-        )
-    return found
+        yield row, None if withheld else rates.speed_up(row[rate], other[rate]), withheld
 
 
 def _withheld(one: Mapping[str, Any], other: Mapping[str, Any]) -> str | None:

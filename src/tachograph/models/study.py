@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from tachograph.models.base import EnvironmentName, Identifier, Model, Number, PositiveNumber, Scalar, Text
+from tachograph.models.bounds import Share
 from tachograph.models.candidate import Candidate
 from tachograph.models.cells import MachineChecks
 from tachograph.wording import counted
@@ -198,7 +199,7 @@ class CurveWindow(Model):
 class Quiet(Model):
     """What still counts as a quiet host; beyond it a run is contended and a GAIN or NO GAIN PROVISIONAL."""
 
-    foreign_share: Annotated[Number, Field(ge=0, le=1)] = Field(
+    foreign_share: Share = Field(
         default=0.05,
         description="share of the usable processors that other programs may keep busy, on average through a run",
     )

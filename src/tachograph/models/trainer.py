@@ -174,10 +174,10 @@ class Supply(Model):
     )
     mean_batch: Text | None = Field(default=None, description="column: states per call that were really made")
 
-    def columns(self) -> list[str]:
-        """All columns that are named."""
-        named = [self.states, self.groups, self.chains, self.longest_chain, self.side_by_side, self.mean_batch]
-        return [column for column in named if column is not None]
+    def columns(self) -> dict[str, str]:
+        """The columns that are named, by what they hold."""
+        kinds = ("states", "groups", "chains", "longest_chain", "side_by_side", "mean_batch")
+        return {kind: column for kind in kinds if (column := getattr(self, kind)) is not None}
 
 
 class HistoryFile(Model):

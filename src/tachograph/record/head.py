@@ -19,13 +19,14 @@ def result(record: Record) -> str:
     if not sentences:
         sentences = ["This study has one arm, so it compares nothing; its rates are below."]
     if record["reservations"] and record["factors"]:
-        count = len(record["reservations"])
-        speak = "reasons given below the factors speak" if count > 1 else "reason given below the factors speaks"
-        sentences.append(f"**With reservations**: {count} {speak} against relying on them.")
+        speak = "reason given below the factors speaks", "reasons given below the factors speak"
+        sentences.append(
+            f"**With reservations**: {counted(len(record['reservations']), *speak)} against relying on them."
+        )
     if record["remarks"]:
-        count = len(record["remarks"])
-        many = "remarks" if count > 1 else "remark"
-        sentences.append(f"**With {count} {many}**, given below the factors, that must be read with them.")
+        sentences.append(
+            f"**With {counted(len(record['remarks']), 'remark')}**, given below the factors, that must be read with them."
+        )
     sentences += [
         f"Curves of {text(one['arm'])}: **{one['verdict']}** ({text(one['sentence'])})."
         for one in record["curve_verdicts"]

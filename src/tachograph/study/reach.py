@@ -137,7 +137,7 @@ def assumptions(study: Study) -> list[str]:
 
 
 def _arm(study: Study, arm: str) -> dict[str, Any]:
-    from tachograph.evidence.design import check_design
+    from tachograph.evidence.design import chance_to_match, check_design
     from tachograph.evidence.verdicts import CurveVerdict, Decision, SpeedVerdict
 
     design, rule, short = design_of(study, arm), study.decision, too_short(study)
@@ -159,8 +159,9 @@ def _arm(study: Study, arm: str) -> dict[str, Any]:
     verdicts[Decision.HOLD] = True
     blocks, seeds = f", at an SD of {design.sd_log:g} between blocks", _assumed(study)
     matched = "differences below {:.2f} of every margin"
-    if found.chance_to_match is not None:
-        matched += f", which equal arms show with a probability of {_probability(found.chance_to_match)}"
+    chance = chance_to_match(design)
+    if chance is not None:
+        matched += f", which equal arms show with a probability of {_probability(chance)}"
     sessions = 1 if rule is None else rule.sessions
     gain = "a GAIN" if sessions == 1 else f"a GAIN in records of {sessions} sessions"
     effects: dict[str, str | None] = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,15 +11,9 @@ import pytest
 from tachograph.analysis.clocks import clocks
 from tachograph.analysis.conditions import reservations
 from tachograph.analysis.decision import decision
-from tachograph.analysis.sealed import SealedStudy, read_sealed
+from tachograph.analysis.sealed import SealedStudy
 from tachograph.analysis.study import sections
 from tachograph.record.reliability import reliability
-from tachograph.study.layout import StudyFolder
-
-
-@pytest.fixture(scope="module")
-def sealed(executed: Path) -> SealedStudy:
-    return read_sealed(StudyFolder(executed / "results/stub"))
 
 
 @pytest.fixture

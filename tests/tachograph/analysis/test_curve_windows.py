@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from tachograph.analysis.sealed import SealedStudy, read_sealed
+from tachograph.analysis.sealed import SealedStudy
 from tachograph.analysis.verdicts import judge_lines
 from tachograph.evidence.curves import Curves
 from tachograph.models import Study
 from tachograph.models.study import CurveWindow, Metric
-from tachograph.study.layout import StudyFolder
 from tachograph.study.reach import design_of
 
 RNG = np.random.default_rng(0)
 PILOT = {"column": "policy_loss", "label": "policy loss", "reason": "a pilot", "sigma_seed": 0.01}
-
-
-@pytest.fixture(scope="module")
-def sealed(executed: Path) -> SealedStudy:
-    return read_sealed(StudyFolder(executed / "results/stub"))
 
 
 def registered(sealed: SealedStudy, **keys: Any) -> SealedStudy:

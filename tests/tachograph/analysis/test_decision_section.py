@@ -22,22 +22,11 @@ from tachograph.evidence.decision import decide
 from tachograph.evidence.verdicts import CurveVerdict, Decision, ParityVerdict, SpeedVerdict
 from tachograph.models.study import Prediction
 from tachograph.record.decision import _rule
-from tachograph.study.layout import StudyFolder
 
 
-@pytest.fixture(scope="module")
-def sealed(executed: Path) -> SealedStudy:
-    return read_sealed(StudyFolder(executed / "results/stub"))
-
-
-@pytest.fixture(scope="module")
-def judged(sealed: SealedStudy) -> dict[str, Any]:
-    return sections(sealed)
-
-
-def good(judged: dict[str, Any]) -> dict[str, Any]:
+def good(analysis: dict[str, Any]) -> dict[str, Any]:
     """The analysis with everything in favour of the fast arm."""
-    found = copy.deepcopy(judged)
+    found = copy.deepcopy(analysis)
     headline(found).update(factor=2.0, low=1.9, high=2.1)
     found["reservations"] = []
     found["steadiness"]["headline"] = True
@@ -78,22 +67,22 @@ def spoil_parity(analysis: dict[str, Any]) -> None:
 )
 def test_each_condition_of_the_rule_matters(
     sealed: SealedStudy,
-    judged: dict[str, Any],
+    analysis: dict[str, Any],
     change: Callable[[dict[str, Any]], None],
     expected: str,
     words: str,
 ) -> None:
     """From a study that would be adopted, one changed verdict at a time gives the decision of the method."""
-    analysis = good(judged)
+    analysis = good(analysis)
     change(analysis)
     one = decision(sealed, analysis)["arms"][0]
     assert one["decision"] == expected
     assert words in one["sentence"]
 
 
-def test_all_that_holds_an_arm_is_told(sealed: SealedStudy, judged: dict[str, Any]) -> None:
+def test_all_that_holds_an_arm_is_told(sealed: SealedStudy, analysis: dict[str, Any]) -> None:
     """A speed with reservations, curves without a verdict and a missing run: three causes, all in the sentence."""
-    analysis = good(judged)
+    analysis = good(analysis)
     analysis["reservations"].append({"arm": "fast", "sentence": "drift of +9 %"})
     analysis["curve_verdicts"][0]["verdict"] = "NO VERDICT"
     analysis["counts"].update(counted=12)
@@ -107,7 +96,7 @@ def test_all_that_holds_an_arm_is_told(sealed: SealedStudy, judged: dict[str, An
         assert words in one["sentence"]
 
 
-def test_registered_options_of_the_rule_matter(sealed: SealedStudy, judged: dict[str, Any]) -> None:
+def test_registered_options_of_the_rule_matter(sealed: SealedStudy, analysis: dict[str, Any]) -> None:
     """A higher minimum effect, a second session and an allowed detectable difference each change the decision."""
     assert sealed.study.decision is not None
 
@@ -117,7 +106,7 @@ def test_registered_options_of_the_rule_matter(sealed: SealedStudy, judged: dict
         study = sealed.study.model_copy(update={"decision": rule})
         return str(decision(replace(sealed, study=study), analysis)["arms"][0]["decision"])
 
-    analysis = good(judged)
+    analysis = good(analysis)
     assert decided(analysis) == "ADOPT"
     assert decided(analysis, minimum_effect=2.5) == "REJECT"
     assert decided(analysis, sessions=2) == "HOLD"
@@ -127,7 +116,7 @@ def test_registered_options_of_the_rule_matter(sealed: SealedStudy, judged: dict
 
 @pytest.mark.parametrize("step", ["speed_verdict", "parity_of", "decide"])
 def test_exception_while_judging_is_never_a_pass(
-    sealed: SealedStudy, judged: dict[str, Any], monkeypatch: pytest.MonkeyPatch, step: str
+    sealed: SealedStudy, analysis: dict[str, Any], monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     """Whatever breaks in a judgement, the arm is held and the reason is told."""
 
@@ -135,7 +124,7 @@ def test_exception_while_judging_is_never_a_pass(
         raise ZeroDivisionError("it broke")
 
     monkeypatch.setattr(module, step, broken)
-    one = decision(sealed, good(judged))["arms"][0]
+    one = decision(sealed, good(analysis))["arms"][0]
     assert one["decision"] == "HOLD"
     assert "it broke" in one["failures"][0]
 
@@ -153,16 +142,16 @@ def test_exception_in_the_curves_is_no_verdict(sealed: SealedStudy, monkeypatch:
     assert "it broke" in found["sentence"]
 
 
-def test_plan_of_the_study_stands_beside_its_decision(judged: dict[str, Any]) -> None:
+def test_plan_of_the_study_stands_beside_its_decision(analysis: dict[str, Any]) -> None:
     """What could be known before the first run is told with the decision: two seeds cannot tell curves apart."""
-    plan = judged["decision"]["plan"]["arms"][0]
+    plan = analysis["decision"]["plan"]["arms"][0]
     assert plan["p_min"] == pytest.approx(1 / 3)
     assert any("p_min 0.333" in sentence for sentence in plan["missing"])
 
 
-def test_rule_on_the_page_is_the_rule_applied(judged: dict[str, Any]) -> None:
+def test_rule_on_the_page_is_the_rule_applied(analysis: dict[str, Any]) -> None:
     """REJECT takes a gate of the arm's output; a reference that is invalid, and a settled run, hold."""
-    told = _rule(judged["decision"]["rule"])
+    told = _rule(analysis["decision"]["rule"])
     assert "or a run of the arm failed a gate of its output; else HOLD" in told
     assert "or was settled, reject nothing" in told
     assert "in 1 session;" in told
@@ -171,26 +160,26 @@ def test_rule_on_the_page_is_the_rule_applied(judged: dict[str, Any]) -> None:
     assert (invalid.decision, lacking.decision) == (Decision.REJECT, Decision.HOLD)
 
 
-def test_study_without_a_rule_decides_nothing(sealed: SealedStudy, judged: dict[str, Any]) -> None:
+def test_study_without_a_rule_decides_nothing(sealed: SealedStudy, analysis: dict[str, Any]) -> None:
     """No rule was registered, so none is made up afterwards."""
     study = sealed.study.model_copy(update={"decision": None})
-    found = decision(replace(sealed, study=study), judged)
+    found = decision(replace(sealed, study=study), analysis)
     assert found["registered"] is False
     assert found["arms"] == []
 
 
-def test_registered_alpha_is_that_of_interval_and_tests(sealed: SealedStudy, judged: dict[str, Any]) -> None:
+def test_registered_alpha_is_that_of_interval_and_tests(sealed: SealedStudy, analysis: dict[str, Any]) -> None:
     """α = 0.01 gives a 99 % interval, five times wider for two blocks (t of 63.66 and 12.71), and stricter tests."""
     assert sealed.study.decision is not None
     rule = sealed.study.decision.model_copy(update={"alpha": 0.01})
     strict = sections(replace(sealed, study=sealed.study.model_copy(update={"decision": rule})))
     assert headline(strict)["confidence"] == pytest.approx(0.99)
     assert strict["curve_verdicts"][0]["alpha"] == 0.01
-    widths = [math.log(headline(one)["high"] / headline(one)["low"]) for one in (strict, judged)]
+    widths = [math.log(headline(one)["high"] / headline(one)["low"]) for one in (strict, analysis)]
     assert widths[0] / widths[1] == pytest.approx(63.657 / 12.706, rel=1e-3)
 
 
-def test_predicted_throughput_is_judged_with_an_interval(sealed: SealedStudy) -> None:
+def test_predicted_throughput_is_analysis_with_an_interval(sealed: SealedStudy) -> None:
     """Predicted is a rate far beyond what was measured: REFUTED by the spread of the runs, with a small ratio."""
     guess = Prediction(quantity="stage_throughput", arm="fast", value=1e9, reason="a guess")
     found = sections(replace(sealed, study=sealed.study.model_copy(update={"prediction": guess})))["prediction"]
@@ -214,9 +203,9 @@ def test_arm_whose_run_fails_a_gate_is_invalid_and_rejected(tmp_path: Path) -> N
     assert [pair["seed"] for pair in headline(found)["pairs"]] == [0]
 
 
-def test_reservations_name_the_arm_that_they_concern(judged: dict[str, Any]) -> None:
+def test_reservations_name_the_arm_that_they_concern(analysis: dict[str, Any]) -> None:
     """What disturbs the reference concerns every factor; what disturbs one other arm concerns that arm alone."""
-    quiet = copy.deepcopy(judged)
+    quiet = copy.deepcopy(analysis)
     for run in quiet["runs"]:
         run["host"]["quantities"]["cpu_foreign"] = {"mean": 0.0}
         run["host"]["gpu_processes"]["status"] = "clean"

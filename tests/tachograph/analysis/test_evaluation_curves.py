@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tachograph.analysis.sealed import SealedRun, SealedStudy, read_sealed
+from tachograph.analysis.sealed import SealedRun, SealedStudy
 from tachograph.analysis.study import sections
 from tachograph.analysis.tables import table
 from tachograph.evidence.columns import Missing
 from tachograph.models import Study
 from tachograph.record import trust
-from tachograph.study.layout import StudyFolder
 
 SCORE = "eval/random/margin_mean"
 
@@ -39,11 +37,6 @@ def scored(run: SealedRun, score: float | None) -> SealedRun:
     kinds = np.where(np.isnan(values), Missing.ABSENT, Missing.PRESENT).astype(np.uint8)
     columns, missing = {**run.history.columns, SCORE: values}, {**run.history.missing, SCORE: kinds}
     return replace(run, history=replace(run.history, columns=columns, missing=missing))
-
-
-@pytest.fixture(scope="module")
-def sealed(executed: Path) -> SealedStudy:
-    return read_sealed(StudyFolder(executed / "results/stub"))
 
 
 @pytest.mark.parametrize(("better", "place"), [(0.0, "inside"), (100.0, "outside")])

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from tachograph.analysis.conditions import steadiness
-from tachograph.analysis.sealed import SealedStudy, read_sealed
+from tachograph.analysis.sealed import SealedStudy
 from tachograph.analysis.study import sections
 from tachograph.record.speed import factors as page
-from tachograph.study.layout import StudyFolder
 
 # Seconds of the eight iterations of every run: one of warm-up is registered, two are slow.
 SLOW = {
     "reference": [40.0, 16.0, 10.0, 10.1, 9.9, 10.05, 9.95, 10.0],
     "fast": [9.0, 5.0, 2.0, 2.01, 1.99, 2.0, 2.02, 1.98],
 }
-
-
-@pytest.fixture(scope="module")
-def sealed(executed: Path) -> SealedStudy:
-    return read_sealed(StudyFolder(executed / "results/stub"))
 
 
 def slow_to_start(sealed: SealedStudy, seconds: dict[str, list[float]]) -> SealedStudy:

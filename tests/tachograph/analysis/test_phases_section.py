@@ -12,24 +12,13 @@ import pytest
 
 from tachograph.analysis.phases import ceilings, checkpoints_among, phases
 from tachograph.analysis.projection import projection
-from tachograph.analysis.sealed import SealedStudy, read_sealed
+from tachograph.analysis.sealed import SealedStudy
 from tachograph.analysis.study import sections
 from tachograph.models.study import Projection
 from tachograph.models.trainer import Phase
 from tachograph.record.phases import phases as page
 from tachograph.record.phases import phases as phases_page
 from tachograph.record.projection import projection as projection_page
-from tachograph.study.layout import StudyFolder
-
-
-@pytest.fixture(scope="module")
-def sealed(executed: Path) -> SealedStudy:
-    return read_sealed(StudyFolder(executed / "results/stub"))
-
-
-@pytest.fixture(scope="module")
-def analysis(sealed: SealedStudy) -> dict[str, Any]:
-    return sections(sealed)
 
 
 def mean_of(root: Path, arm: str, column: str) -> float:

@@ -5,21 +5,14 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tachograph.analysis.remarks import remarks
-from tachograph.analysis.sealed import SealedStudy, read_sealed
+from tachograph.analysis.sealed import SealedStudy
 from tachograph.analysis.study import sections
 from tachograph.record import head, reliability
-from tachograph.study.layout import StudyFolder
-
-
-@pytest.fixture(scope="module")
-def sealed(executed: Path) -> SealedStudy:
-    return read_sealed(StudyFolder(executed / "results/stub"))
 
 
 @pytest.fixture

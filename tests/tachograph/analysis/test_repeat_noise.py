@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from tachograph.analysis.conditions import costs, steadiness
-from tachograph.analysis.sealed import SealedRun, SealedStudy, read_sealed
+from tachograph.analysis.sealed import SealedRun, SealedStudy
 from tachograph.analysis.study import sections
 from tachograph.analysis.tables import table
 from tachograph.analysis.verdicts import curve_verdicts
 from tachograph.record import head, trust
-from tachograph.study.layout import StudyFolder
-
-
-@pytest.fixture(scope="module")
-def sealed(executed: Path) -> SealedStudy:
-    return read_sealed(StudyFolder(executed / "results/stub"))
 
 
 def with_runs(sealed: SealedStudy, **changed: SealedRun) -> SealedStudy:

@@ -7,7 +7,6 @@ import json
 import math
 import tomllib
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,25 +14,14 @@ import pytest
 
 from tachograph.analysis import rates
 from tachograph.analysis.deviations import deviations
-from tachograph.analysis.sealed import SealedRun, SealedStudy, read_sealed
+from tachograph.analysis.sealed import SealedRun, SealedStudy
 from tachograph.analysis.study import sections
 from tachograph.figures import draw
 from tachograph.models.study import Prediction
 from tachograph.record import decision, head, reliability, speed, stages, trust
 from tachograph.record.outcome import outcome
-from tachograph.study.layout import StudyFolder
 
 T_ONE = 12.7062  # 97.5 % point of Student's t with 1 degree of freedom, from a printed table
-
-
-@pytest.fixture(scope="module")
-def sealed(executed: Path) -> SealedStudy:
-    return read_sealed(StudyFolder(executed / "results/stub"))
-
-
-@pytest.fixture(scope="module")
-def analysis(sealed: SealedStudy) -> dict[str, Any]:
-    return sections(sealed)
 
 
 @pytest.fixture
