@@ -20,13 +20,11 @@ def result(record: Record) -> str:
         sentences = ["This study has one arm, so it compares nothing; its rates are below."]
     if record["reservations"] and record["factors"]:
         speak = "reason given below the factors speaks", "reasons given below the factors speak"
-        sentences.append(
-            f"**With reservations**: {counted(len(record['reservations']), *speak)} against relying on them."
-        )
+        said = counted(len(record["reservations"]), *speak)
+        sentences.append(f"**With reservations**: {said} against relying on them.")
     if record["remarks"]:
-        sentences.append(
-            f"**With {counted(len(record['remarks']), 'remark')}**, given below the factors, that must be read with them."
-        )
+        said = counted(len(record["remarks"]), "remark")
+        sentences.append(f"**With {said}**, given below the factors, that must be read with them.")
     sentences += [
         f"Curves of {text(one['arm'])}: **{one['verdict']}** ({text(one['sentence'])})."
         for one in record["curve_verdicts"]
