@@ -69,6 +69,15 @@ def rates_of(
     return found
 
 
+def plain_rows(history: History, warmup: int) -> NDArray[np.int64]:
+    """Rows of the iterations after ``warmup`` that hold no evaluation and can be timed.
+
+    Those that wrote a checkpoint take part, unlike in rates: a checkpoint is one of the phases.
+    Raises ThroughputError if the history is shorter than the warm-up.
+    """
+    return retained(history, ITERATION, warmup, checkpoints=True).rows
+
+
 def _after(history: History, duration: str, dropped: int, label: str) -> Rate:
     return rate(history, duration, retained(history, duration, dropped).rows, label)
 
