@@ -11,6 +11,7 @@ from pathlib import Path
 from tachograph.errors import TachographError
 from tachograph.execution.attempt import make_attempt
 from tachograph.execution.publishing import publish
+from tachograph.execution.unchanged import refuse_edited_code
 from tachograph.files import read_json
 from tachograph.host.device import Device
 from tachograph.lease.acquire import acquire
@@ -89,6 +90,7 @@ def execute(
             publish(planned, meanwhile, folder)
             say(f"{planned.study}: {planned.key} was made by another job meanwhile, published")
             return
+        refuse_edited_code(planned, study, trainer, root)
         if before:
             discard_attempt(folder, planned.key, before.number, "forced rerun")
         else:
