@@ -7,6 +7,7 @@ from typing import Any
 
 from tachograph.analysis.disturbance import foreign_cpus, loaded, quiet, warming
 from tachograph.analysis.sealed import Sealed, SealedStudy, intact
+from tachograph.evidence.clocks import wall_clock_step
 from tachograph.evidence.contention import HEATING
 from tachograph.evidence.ingest import DEVIATIONS
 from tachograph.wording import counted
@@ -31,6 +32,7 @@ def deviations(
         *_waits(sealed),
         *_contention(sealed),
         *_warming(sealed),
+        *_clock_steps(sealed),
         *_incidents(sealed),
         *_environments(sealed),
         *_threads(sealed),
@@ -46,6 +48,7 @@ def of_any_study(sealed: Sealed, order: dict[str, Any]) -> list[dict[str, Any]]:
         *_attempts(sealed),
         *_order(order),
         *_waits(sealed),
+        *_clock_steps(sealed),
         *_incidents(sealed),
         *_environments(sealed),
     ]
@@ -195,6 +198,18 @@ def _incidents(sealed: Sealed) -> Iterator[dict[str, Any]]:
             )
         for error in host["errors"]:
             yield _entry("sampling", f"the host could not be sampled: {error}", run=key)
+
+
+def _clock_steps(sealed: Sealed) -> Iterator[dict[str, Any]]:
+    """Counted jobs during which the host's wall clock was set, or the host slept, by two clocks of the supervisor."""
+    steps = {key: wall_clock_step(run.facts["outcome"]) for key, run in sealed.runs.items()}
+    told = [f"{key} {step:+.1f} s" for key, step in steps.items() if step]
+    if told:
+        yield _entry(
+            "clock",
+            f"the wall clock of the host stepped against the monotonic clock during a job: {', '.join(told)}",
+            effect="none where the trainer times by a monotonic clock; else a duration of these jobs holds the step",
+        )
 
 
 def _waits(sealed: Sealed) -> Iterator[dict[str, Any]]:

@@ -12,10 +12,22 @@ from tachograph.evidence.findings import Findings, Kind
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
+SLEW = 5e-4  # largest rate at which adjtime(3) and NTP daemons drift the wall clock without a step
 JUMP = 10.0  # a duration this many times the median, while nothing else grew, is a step of the clock
 STEP_SECONDS = 0.5  # wall clock against monotonic clock between two rows; slewing stays far below
 SLACK = 1.05  # a duration may exceed the monotonic time between two rows by this factor (and SLACK_SECONDS),
 SLACK_SECONDS = 0.05  # because rows are written a little after the iteration has ended
+
+
+def wall_clock_step(outcome: Mapping[str, float]) -> float | None:
+    """Seconds by which the wall clock was set against the monotonic one from the start to the end of a program.
+
+    ``outcome`` holds ``started_wall``, ``ended_wall``, ``started_monotonic`` and ``ended_monotonic``. None for what
+    slewing explains. A host that slept shows its sleep, as CLOCK_MONOTONIC stands still meanwhile (clock_gettime(2)).
+    """
+    lived = outcome["ended_monotonic"] - outcome["started_monotonic"]
+    step = outcome["ended_wall"] - outcome["started_wall"] - lived
+    return step if abs(step) > STEP_SECONDS + SLEW * lived else None
 
 
 def check_clocks(
