@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import socket
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tachograph import __version__
+from tachograph.errors import TachographError
 from tachograph.execution.cellfile import KEPT, MEASURED, cell_file
 from tachograph.execution.environment import portable, recorded, redacted, run_environment
 from tachograph.execution.judging import Judgement, judge, says_not_finite
@@ -33,6 +35,7 @@ from tachograph.study.ledger import Ledger
 from tachograph.study.planning import PlannedRun, resolve_command
 from tachograph.study.seal import put_back, seal, stray
 from tachograph.study.state import read_state
+from tachograph.study.status import write_status
 from tachograph.wording import counted
 
 LOG = "trainer.log"
@@ -91,6 +94,8 @@ def make_attempt(
     )
     place = folder.attempts / planned.key / f"{number:03d}"
     place.mkdir(parents=True)
+    with contextlib.suppress(TachographError):  # the page is a courtesy: a full disk may still have room for the run
+        write_status(folder)
     result = place / Path(planned.target).name
     if isinstance(trainer, Trainer) and planned.trains:
         result = place / trainer.history.file
