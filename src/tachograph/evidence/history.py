@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tachograph.evidence.clocks import check_clocks
 from tachograph.evidence.columns import Missing, Wanted, collect
-from tachograph.evidence.csvrows import csv_rows
 from tachograph.evidence.findings import Finding, Findings, HistoryError, Kind
-from tachograph.evidence.jsonl import Row, json_rows
-from tachograph.evidence.lines import HashedLines
-from tachograph.evidence.logrows import log_rows
+from tachograph.evidence.rawrows import Format, open_rows
 from tachograph.evidence.sessions import Segment, per_iteration, split_segments
 from tachograph.evidence.sparserows import merged
 
@@ -63,7 +59,7 @@ class HistorySpec:
     work: Counter
     work_unit: str
     durations: Mapping[str, Counter]
-    format: Literal["jsonl", "csv", "log"] = "jsonl"
+    format: Format = "jsonl"
     iteration: str | None = "iteration"
     metrics: tuple[str, ...] = ()
     aliases: Mapping[str, str] = field(default_factory=dict)
@@ -105,7 +101,8 @@ class HistorySpec:
 class History:
     """One history, rows in the order of the file. ``n`` rows.
 
-    ``iteration`` int64[n] · ``line`` int64[n] (from 1) · ``segment`` int64[n], index into ``segments`` ·
+    ``iteration`` int64[n] · ``line`` int64[n] (from 1; in an event file the record) ·
+    ``segment`` int64[n], index into ``segments`` ·
     ``work`` float64[n] in ``spec.work_unit`` · ``durations`` name -> float64[n], seconds ·
     ``columns`` name -> float64[n], NaN where missing · ``missing`` name -> uint8[n] of :class:`Missing` ·
     ``clock_ok`` bool[n], False where a duration cannot be right.
@@ -194,8 +191,10 @@ def read_history(path: str | Path, spec: HistorySpec) -> History:
     path = Path(path)
     findings = Findings()
     with path.open("rb") as stream:
-        lines = HashedLines(stream, path, findings)
-        numbers, raw = collect(_rows(lines, path, spec, findings), spec.wanted(), path, findings)
+        source, rows = open_rows(stream, path, spec, findings)
+        if spec.format in ("csv", "log"):
+            rows = merged(rows, spec.iteration, findings)
+        numbers, raw = collect(rows, spec.wanted(), path, findings)
     columns: dict[str, Floats] = {}
     missing: dict[str, NDArray[np.uint8]] = {}
     for name in list(raw):
@@ -225,8 +224,8 @@ def read_history(path: str | Path, spec: HistorySpec) -> History:
     )
     return History(
         spec=spec,
-        sha256=lines.sha256,
-        size=lines.size,
+        sha256=source.sha256,
+        size=source.size,
         iteration=iteration,
         line=line,
         segment=segment,
@@ -239,18 +238,6 @@ def read_history(path: str | Path, spec: HistorySpec) -> History:
         findings=findings.finish(),
         counts=findings.counts,
     )
-
-
-def _rows(lines: HashedLines, path: Path, spec: HistorySpec, findings: Findings) -> Iterator[Row]:
-    """The rows of a file in the format of ``spec``; a further format of lines is one more case here."""
-    match spec.format:
-        case "csv":
-            rows = csv_rows(lines, path, spec.iteration, spec.aliases, findings)
-            return merged(rows, spec.iteration, findings)
-        case "log":
-            return merged(log_rows(lines, path, spec.patterns, findings), spec.iteration, findings)
-        case "jsonl":
-            return json_rows(lines, path, findings)
 
 
 def _iterations(

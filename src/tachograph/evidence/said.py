@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from tachograph.evidence.csvrows import csv_rows
 from tachograph.evidence.findings import Findings
-from tachograph.evidence.jsonl import json_rows
-from tachograph.evidence.lines import HashedLines
-from tachograph.evidence.logrows import log_rows
+from tachograph.evidence.rawrows import open_rows
 from tachograph.models.trainer import HistoryFile
 
 SHOWN = 5
@@ -24,15 +20,8 @@ def said(path: Path, history: HistoryFile, columns: Sequence[str]) -> dict[str, 
     if not columns:
         return {}
     found: dict[str, dict[str, None]] = {column: {} for column in columns}
-    findings = Findings()
     with path.open("rb") as stream:
-        lines = HashedLines(stream, path, findings)
-        if history.format == "csv":
-            rows: Any = csv_rows(lines, path, history.iteration, history.aliases, findings)
-        elif history.format == "log":
-            rows = log_rows(lines, path, history.patterns, findings)
-        else:
-            rows = json_rows(lines, path, findings)
+        _, rows = open_rows(stream, path, history, Findings())
         for _, row in rows:
             for column, values in found.items():
                 value = str(row.get(column, "absent"))

@@ -97,8 +97,6 @@ def make_attempt(
     with contextlib.suppress(TachographError):  # the page is a courtesy: a full disk may still have room for the run
         write_status(folder)
     result = place / Path(planned.target).name
-    if isinstance(trainer, Trainer) and planned.trains:
-        result = place / trainer.history.file
     out = place if planned.trains else place / MEASURED if planned.role == "cell" else result
     first_out = place / turn_folder(1, BASE) if planned.in_turn else out
     command = resolve_command(planned, out=str(first_out), device=lease.device.name)
@@ -109,7 +107,7 @@ def make_attempt(
     def start(plan: PlannedRun, out: Path, seed: int, limit: float) -> Outcome:
         progress = None
         if isinstance(trainer, Trainer) and _shows_progress(plan):
-            progress = Progress(plan, trainer.history, out / trainer.history.file, say)
+            progress = Progress(plan, trainer.history, out, say)
 
         def tick(pid: int) -> None:
             sampler.tick(pid)
@@ -139,6 +137,8 @@ def make_attempt(
         outcome = start(planned, out, planned.seed, planned.max_hold_seconds)
     sampler.stop()
     lost = put_back(place)
+    if isinstance(trainer, Trainer) and planned.trains:
+        result = trainer.history.path_in(place)
     reason = _reason(outcome, place / LOG)
     reason = redacted(reason, environment, planned) if reason else None
     if planned.role == "cell":

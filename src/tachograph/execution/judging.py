@@ -145,7 +145,7 @@ def _judge_history(
     if not result.is_file():
         wrote = sorted(path.name for path in result.parent.glob("*") if path.is_file())[:SHOWN_FILES]
         found = f"found {', '.join(wrote)}" if wrote else "found no file in its place"
-        return Judgement("invalid", f"the trainer ended without an error but wrote no {trainer.history.file}; {found}")
+        return Judgement("invalid", f"the trainer ended without an error but wrote {_wanted(trainer)}; {found}")
     history = read_history(result, history_spec(trainer.history))
     expected = Expected(
         iterations=planned.amount,
@@ -166,6 +166,11 @@ def _judge_history(
     if failed is None:
         return Judgement("valid", None, checks, ingest)
     return Judgement("invalid", f"{failed['name']}: {failed['detail']}", checks, ingest, failed["name"])
+
+
+def _wanted(trainer: Trainer) -> str:
+    file = trainer.history.file
+    return f"not one file that begins with {file}" if trainer.history.format == "tensorboard" else f"no {file}"
 
 
 def says_not_finite(trainer: Program, status: str, exit_code: int | None) -> bool:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import re
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tachograph.evidence.eventfile import HashedRecords, parse_event
+from tachograph.evidence.findings import Findings, HistoryError
 from tachograph.files import nonblocking
 from tachograph.models.trainer import HistoryFile
 from tachograph.study.planning import PlannedRun
@@ -18,14 +22,14 @@ SAY_EVERY_SECONDS = 5.0
 class Progress:
     """Follows the history of a run as it grows. Reading only: a row that cannot be read is left to the judge."""
 
-    def __init__(self, planned: PlannedRun, history: HistoryFile, path: Path, say: Callable[[str], None]) -> None:
-        self.planned, self.history, self.path, self.say = planned, history, path, say
+    def __init__(self, planned: PlannedRun, history: HistoryFile, folder: Path, say: Callable[[str], None]) -> None:
+        self.planned, self.history, self.folder, self.say = planned, history, folder, say
         self.offset = 0
         self.done = 0
         self.started = self.said = time.monotonic()
         self.first_row_at: float | None = None
         self.rate: float | None = None
-        self.iteration = ""  # the last one that a log spoke of
+        self.iteration = ""  # the last one that a log or an event spoke of
 
     def __call__(self) -> None:
         """Look once; say something if iterations were finished and the last word is some seconds old."""
@@ -47,11 +51,15 @@ class Progress:
 
     def _read(self) -> bool:
         try:
-            with open(self.path, "rb", opener=nonblocking) as stream:  # it may be anything, a pipe too
+            path = self.history.path_in(self.folder)
+            with open(path, "rb", opener=nonblocking) as stream:  # it may be anything, a pipe too
                 stream.seek(self.offset)
                 new = stream.read(1 << 20)
         except OSError:
             return False
+        if self.history.format == "tensorboard":
+            self._events(new)
+            return self.done > 0
         whole = new[: new.rfind(b"\n") + 1]
         self.offset += len(whole)
         rows = whole.splitlines()
@@ -67,6 +75,18 @@ class Progress:
         if self.first_row_at is None:
             self.first_row_at = time.monotonic()
         return self.done > 0
+
+    def _events(self, new: bytes) -> None:
+        """Count the steps of the whole TensorBoard events among the bytes that are new."""
+        start, records = self.offset, HashedRecords(io.BytesIO(new), self.folder, Findings())
+        with contextlib.suppress(HistoryError, ValueError):
+            for _, record in records:
+                self.offset = start + records.size
+                event = parse_event(record)
+                if event.scalars and str(event.step) != self.iteration:
+                    self.iteration = str(event.step)
+                    self.done += 1
+                    self.first_row_at = self.first_row_at or time.monotonic()
 
     def _matching(self, rows: list[bytes]) -> int:
         """How many iterations these lines of a log begin to speak of."""

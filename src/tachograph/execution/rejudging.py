@@ -97,7 +97,7 @@ def _judged(folder: StudyFolder, run: PlannedRun, attempt: Attempt, trainer: Tra
         return None
     facts = read_json(place / RUN)
     result, ended = facts["result"], facts["outcome"]
-    if result != trainer.history.file or result not in attempt.files:
+    if place / result != trainer.history.path_in(place) or result not in attempt.files:
         return None
     if damage(place / result, attempt.files[result], whole=True):
         return None

@@ -51,7 +51,7 @@ def make_turns(planned: PlannedRun, trainer: Trainer, result: Path, device_kind:
             said = _said(end, side, trainer.exit_codes)
             if said is None:
                 return replace(_together(ends), reason=f"{turn_name(planned, turn, side, seed)}: {end.reason}")
-            history = out / trainer.history.file
+            history = trainer.history.path_in(out)
             made.append(
                 {
                     "turn": turn,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -11,6 +12,7 @@ from pydantic import Field, model_validator
 from tachograph.models.base import Identifier, Model, Number, PositiveNumber, RelativePath, Scalar, Text
 from tachograph.models.sentences import meant
 
+EVENT_STEP = "step"  # the column that holds the step of a TensorBoard event
 PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_-]*)\}")
 # Without these a command would make the same run whatever the study says.
 REQUIRED_PLACEHOLDERS = {
@@ -183,8 +185,11 @@ class Supply(Model):
 class HistoryFile(Model):
     """How to read what a run of the trainer writes, one row per iteration."""
 
-    file: RelativePath = Field(description="path of the history, relative to {out}")
-    format: Literal["jsonl", "csv", "log"] = "jsonl"
+    file: RelativePath = Field(
+        description="path of the history, relative to {out}; of TensorBoard events the beginning of it, as writers "
+        "append time, host and process: events.out.tfevents"
+    )
+    format: Literal["jsonl", "csv", "log", "tensorboard"] = "jsonl"
     patterns: list[Text] = Field(
         default=[], description="of a log: regular expressions whose named groups are the columns"
     )
@@ -250,6 +255,12 @@ class HistoryFile(Model):
         return self
 
     @model_validator(mode="after")
+    def _of_events(self) -> HistoryFile:
+        if self.format == "tensorboard" and self.iteration != EVENT_STEP:
+            raise ValueError(f"iteration: found {self.iteration!r}, expected {EVENT_STEP!r}, which every event has")
+        return self
+
+    @model_validator(mode="after")
     def _patterns(self) -> HistoryFile:
         for old, new in self.alias_patterns.items():
             names = [PLACEHOLDER.findall(pattern) for pattern in (old, new)]
@@ -258,6 +269,14 @@ class HistoryFile(Model):
                     f"alias_patterns: found {old!r} = {new!r}, expected the same {{names}} on both sides, each once"
                 )
         return self
+
+    def path_in(self, folder: Path) -> Path:
+        """The history in the folder that a run wrote into; of several event files none is it."""
+        named = folder / self.file
+        if self.format == "tensorboard":
+            found = [path for path in named.parent.glob("*") if path.name.startswith(named.name)]
+            return found[0] if len(found) == 1 else named
+        return named
 
 
 class ExitCodes(Model):

@@ -91,7 +91,7 @@ def _result(place: Path, attempt: Attempt, trainer: Program, planned: list[Plann
     single = next((run for run in planned if run.key == attempt.key and not run.trains), None)
     if single:
         return Path(single.target).name
-    return trainer.history.file if isinstance(trainer, Trainer) else ""
+    return trainer.history.path_in(place).relative_to(place).as_posix() if isinstance(trainer, Trainer) else ""
 
 
 def _bytes(folder: Path) -> int:

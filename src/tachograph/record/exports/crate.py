@@ -36,6 +36,7 @@ FORMATS = {
     ".toml": "application/toml",
     ".yaml": "application/yaml",
 }
+EVENTS = "application/octet-stream"  # of TensorBoard, whose names end in numbers
 ABOUT = {
     "record.md": "the page to read",
     "record.json": "every number of the page",
@@ -131,7 +132,7 @@ def _file(name: str, part: Part) -> dict[str, Any]:
         "name": name,
         "sha256": part.sha256,
         "contentSize": str(part.size),
-        "encodingFormat": FORMATS.get(suffix, "text/plain"),
+        "encodingFormat": EVENTS if ".tfevents." in name else FORMATS.get(suffix, "text/plain"),
     }
     if name in ABOUT:
         entity["description"] = ABOUT[name]
