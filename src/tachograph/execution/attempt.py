@@ -23,6 +23,7 @@ from tachograph.execution.progress import Progress
 from tachograph.execution.supervise import Outcome, supervise
 from tachograph.execution.turns import BASE, evidence, make_turns, turn_folder
 from tachograph.files import sha256_file, write_json
+from tachograph.host.driver import driver_version
 from tachograph.host.machine import installed_packages
 from tachograph.host.sampler import HostSampler
 from tachograph.lease.acquire import Lease
@@ -164,7 +165,7 @@ def make_attempt(
         "environment": {name: portable(value, root) for name, value in recorded(environment, planned).items()},
         "device": asdict(lease.device),
         "code": {"fingerprint": planned.code, "git": _trainer_git(trainer, root)},
-        "software": {"python": platform.python_version(), **installed_packages()},
+        "software": {"python": platform.python_version(), **installed_packages(), **driver_version(lease.device)},
         "process": own_process(),
         "outcome": outcome.as_record(),
         "lease": lease.as_record(),

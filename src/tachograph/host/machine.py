@@ -9,6 +9,7 @@ import platform
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,11 @@ import psutil
 from tachograph.errors import TachographError
 from tachograph.files import digest
 from tachograph.host.device import Device
+from tachograph.host.driver import driver_version
+from tachograph.host.tools import Unknown, output_of
 from tachograph.lease.processes import boot_id
 from tachograph.study.ledger import utc_now
+from tachograph.wording import fault
 
 PROBE_SECONDS = 120
 RECORDED_PACKAGES = (
@@ -66,6 +70,8 @@ def machine_facts(device: Device, torch_probe: Path) -> dict[str, Any]:
         "load_average": list(os.getloadavg()),
         "python": {"version": platform.python_version(), "implementation": platform.python_implementation()},
         "packages": installed_packages(),
+        "driver": driver_version(device),
+        "lscpu": _lscpu(),
         "torch": torch,
     }
 
@@ -89,6 +95,26 @@ def _cpu_model() -> str | dict[str, Any]:
         if line.lower().startswith(("model name", "hardware", "cpu model")):
             return line.split(":", 1)[1].strip()
     return platform.processor() or unknown("/proc/cpuinfo names no model")
+
+
+def _lscpu() -> dict[str, Any]:
+    """Sockets, caches, NUMA nodes, mitigations … by the names that lscpu(1) gives them in English; no flags."""
+    text = output_of(["env", "LC_ALL=C", "lscpu", "-J"])
+    if isinstance(text, Unknown):
+        return text.as_record()
+    try:
+        return dict(_named(json.loads(text)["lscpu"]))
+    except (ValueError, KeyError, TypeError) as error:
+        return unknown(f"lscpu printed what is no list of fields: {fault(error)}")
+
+
+def _named(fields: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Name and value of each field, also of those below others (util-linux 2.38 and later nest them)."""
+    for field in fields:
+        name = field["field"].rstrip(":")
+        if field.get("data") is not None and name != "Flags":
+            yield name, field["data"]
+        yield from _named(field.get("children", []))
 
 
 def _hypervisor() -> Any:

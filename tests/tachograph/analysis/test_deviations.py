@@ -119,15 +119,16 @@ def test_what_ran_must_not_differ_within_an_arm(executed: Path, tmp_path: Path) 
     assert found["mixed"]["what_happened"] == "path differs between runs of arm fast: fast, slow"
 
 
-def test_runs_of_other_software_are_told(executed: Path) -> None:
-    """Runs made with another version of a package or on another boot are named, group by group."""
+@pytest.mark.parametrize("what", ["numpy", "nvidia driver"])
+def test_runs_of_other_software_are_told(executed: Path, what: str) -> None:
+    """Runs made with another version of a package, or another driver, are named, group by group."""
     sealed = read_sealed(StudyFolder(executed / "results/stub"))
     run = sealed.runs["run-fast-seed1"]
-    facts = {**run.facts, "software": {**run.facts["software"], "numpy": "1.0"}}
+    facts = {**run.facts, "software": {**run.facts["software"], what: "1.0"}}
     changed = replace(sealed, runs={**sealed.runs, run.planned.key: replace(run, facts=facts)})
     told = [one["what_happened"] for one in sections(changed)["deviations"] if one["kind"] == "mixed"]
     assert len(told) == 1
-    assert "numpy 1.0" in told[0]
+    assert f"{what} 1.0" in told[0]
     assert told[0].endswith("run-fast-seed1)")
 
 

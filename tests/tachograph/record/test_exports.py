@@ -107,11 +107,16 @@ def test_accelerator_is_described_and_unknown_facts_stay_empty(recorded: StudyFo
     record = read_json(recorded.record / "record.json")
     record["machine"]["device"] |= {"kind": "cuda", "description": "NVIDIA H200"}
     record["machine"]["torch"] = {"cuda": "13.0", "hip": None, "device": {"memory_bytes": 139 * 2**30}}
+    record["machine"]["driver"] = {"nvidia driver": "570.86.15"}
+    record["machine"]["lscpu"] = {"Socket(s)": "2", "CPU max MHz": "3700.0000", "L1d": "64 KiB", "L2 cache": "2 MiB"}
     record["machine"]["cpus_physical"] = {"value": None, "reason": "not reported by the kernel"}
     described = system_description(record)
     assert (described["accelerators_per_node"], described["accelerator_model_name"]) == (1, "NVIDIA H200")
     assert described["accelerator_memory_capacity"] == "139.0 GiB"
-    assert "CUDA 13.0" in described["other_software_stack"]
+    assert "nvidia driver 570.86.15, CUDA 13.0" in described["other_software_stack"]
+    assert described["host_processors_per_node"] == 2
+    assert described["host_processor_frequency"] == "3700 MHz at most"
+    assert described["host_processor_caches"] == "L1d 64 KiB, L2 2 MiB"
     assert described["host_processor_core_count"] == ""
 
 

@@ -6,6 +6,7 @@ shares. What is not known is an empty string, as the descriptions of that benchm
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 FIELDS = (
@@ -26,12 +27,16 @@ def system_description(record: dict[str, Any]) -> dict[str, Any]:
     machine = record["machine"]
     device, torch, packages = machine["device"], machine["torch"], machine["packages"]
     uses_accelerator = device["kind"] != "cpu"
+    lscpu = machine.get("lscpu", {})  # machines of records of earlier versions do not tell
     memory = torch.get("device", {}).get("memory_bytes") if isinstance(torch.get("device"), dict) else None
     known = {
         "system_name": machine["host"],
         "number_of_nodes": 1,
         "host_processor_model_name": machine["cpu"],
         "host_processor_core_count": machine["cpus_physical"],
+        "host_processors_per_node": _number(lscpu.get("Socket(s)")),
+        "host_processor_frequency": _megahertz(lscpu.get("CPU max MHz")),
+        "host_processor_caches": _caches(lscpu),
         "host_processor_vcpu_count": machine["cpus_logical"],
         "host_memory_capacity": f"{machine['memory_bytes'] / GIB:.1f} GiB",
         "accelerators_per_node": 1 if uses_accelerator else 0,
@@ -51,10 +56,26 @@ def _plain(value: Any) -> str | int:
     return value if isinstance(value, str | int) and not isinstance(value, bool) else ""
 
 
+def _number(text: str | None) -> int | None:
+    return int(text) if text and text.isdecimal() else None
+
+
+def _megahertz(text: str | None) -> str | None:
+    """`3700.0000` as lscpu prints the largest clock, where the kernel tells it."""
+    return f"{float(text):.0f} MHz at most" if text and re.fullmatch(r"\d+(\.\d+)?", text) else None
+
+
+def _caches(lscpu: dict[str, Any]) -> str | None:
+    """`L1d 64 KiB (2 instances), L2 …`; lscpu calls them `L1d cache`, or `L1d` below a heading."""
+    sizes = {name: size for name, size in lscpu.items() if re.fullmatch(r"L\d[di]?( cache)?", name)}
+    return ", ".join(f"{name.removesuffix(' cache')} {size}" for name, size in sizes.items()) or None
+
+
 def _software(machine: dict[str, Any]) -> str:
     torch, python = machine["torch"], machine["python"]
     parts = [f"{python['implementation']} {python['version']}"]
     parts += [f"{name} {version}" for name, version in sorted(machine["packages"].items()) if version]
+    parts += [f"{name} {version}" for name, version in machine.get("driver", {}).items() if version]
     parts += [f"{name.upper()} {torch[name]}" for name in ("cuda", "hip") if torch.get(name)]
     return ", ".join(parts)
 
