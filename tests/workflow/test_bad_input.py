@@ -126,6 +126,7 @@ def test_registration_id_of_another_study_is_refused(project):
     [
         (["-c2", "--resources", "gpu=0"], "gpu=0"),
         (["-c2", "--resources", "host=5"], "host=5"),
+        (["-c2", "--set-resources", "train:host=1"], "train:host=1"),
     ],
 )
 def test_caps_that_would_clamp_a_request_are_refused(project, options, words):

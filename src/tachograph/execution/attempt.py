@@ -22,9 +22,10 @@ from tachograph.execution.parenthood import plainly
 from tachograph.execution.progress import Progress
 from tachograph.execution.supervise import Outcome, supervise
 from tachograph.execution.turns import BASE, evidence, make_turns, turn_folder
-from tachograph.files import sha256_file, write_json
+from tachograph.files import digest, sha256_file, write_json
+from tachograph.host.device import Device
 from tachograph.host.driver import driver_version
-from tachograph.host.machine import installed_packages
+from tachograph.host.machine import distributions, installed_packages
 from tachograph.host.sampler import HostSampler
 from tachograph.lease.acquire import Lease
 from tachograph.lease.processes import boot_id, own_start_ticks, printable
@@ -165,7 +166,7 @@ def make_attempt(
         "environment": {name: portable(value, root) for name, value in recorded(environment, planned).items()},
         "device": asdict(lease.device),
         "code": {"fingerprint": planned.code, "git": _trainer_git(trainer, root)},
-        "software": {"python": platform.python_version(), **installed_packages(), **driver_version(lease.device)},
+        "software": _software(lease.device),
         "process": own_process(),
         "outcome": outcome.as_record(),
         "lease": lease.as_record(),
@@ -197,6 +198,13 @@ def make_attempt(
         ended_monotonic=outcome.ended_monotonic,
     )
     return MadeAttempt(number, outcome, judgement, files)
+
+
+def _software(device: Device) -> dict[str, str | None]:
+    """What the run was made with; the digest stands for all that is installed, which machine.json lists once."""
+    python = platform.python_version()
+    everything = digest(distributions())[:16]
+    return {"python": python, **installed_packages(), **driver_version(device), "all packages": everything}
 
 
 def _next_number(folder: StudyFolder, key: str) -> int:

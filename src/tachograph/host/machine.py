@@ -6,6 +6,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import re
 import socket
 import subprocess
 import sys
@@ -72,6 +73,7 @@ def machine_facts(device: Device, torch_probe: Path) -> dict[str, Any]:
         "packages": installed_packages(),
         "driver": driver_version(device),
         "lscpu": _lscpu(),
+        "distributions": distributions(),
         "torch": torch,
     }
 
@@ -134,6 +136,20 @@ def _text_or_none(path: Path) -> str | None:
 def _text(path: Path) -> Any:
     text = _text_or_none(path)
     return unknown(f"{path} cannot be read") if text is None else text.strip()
+
+
+def distributions() -> dict[str, str]:
+    """Name and version of everything that is installed beside this interpreter, as ``pip freeze`` lists it."""
+    found: dict[str, str] = {}
+    for one in importlib.metadata.distributions():
+        if one.name:  # half an installation may have none
+            found.setdefault(_normal(one.name), one.version)  # the first on the path is the one that is imported
+    return dict(sorted(found.items()))
+
+
+def _normal(name: str) -> str:
+    """One spelling of a name (Python packaging user guide, "Name normalization")."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def installed_packages() -> dict[str, str | None]:

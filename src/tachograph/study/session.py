@@ -44,15 +44,18 @@ def begin(
     resources: Mapping[str, Any],
     forced: list[str],
     outputs: Collection[str],
+    overwritten: Mapping[str, Mapping[str, Any]],
 ) -> None:
     """What must hold before the first job: caps, devices, lock folders, and nobody else at work on these studies.
 
     Attempts that a killed program left open are closed as ``interrupted``, and its half files are removed.
     ``forced`` names the files and rules that the user wants made again, ``outputs`` what the jobs of this session
-    make: Snakemake deletes these before their jobs start. Raises TachographError.
+    make: Snakemake deletes these before their jobs start; ``overwritten`` what --set-resources gives to rules, by rule.
+    Raises TachographError.
     """
     tell_jobs(configuration, forced)
     check_caps(resources)
+    refuse_overwritten(overwritten)
     for one in studies:
         prepare_folder(_lock_of(one, configuration))
         _held.append(_take_session(one.folder))
@@ -84,6 +87,17 @@ def check_caps(resources: Mapping[str, Any]) -> None:
         value = getattr(resources.get(name), "value", resources.get(name))
         if isinstance(value, int) and value < need:
             raise TachographError(f"--resources {name}={value}: a timed job needs {name}={need}")
+
+
+def refuse_overwritten(overwritten: Mapping[str, Mapping[str, Any]]) -> None:
+    """Refuse another share of the device or the host for a rule: it would let jobs of ours run beside a timed one."""
+    for rule, given in overwritten.items():
+        for name in given.keys() & {"gpu", "host"}:
+            value = getattr(given[name], "value", given[name])
+            raise TachographError(
+                f"--set-resources {rule}:{name}={value}: expected no other gpu or host than the rule has: nothing "
+                "of ours runs beside a timed job"
+            )
 
 
 def end(studies: Iterable[OpenedStudy]) -> None:

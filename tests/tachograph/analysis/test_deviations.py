@@ -119,7 +119,7 @@ def test_what_ran_must_not_differ_within_an_arm(executed: Path, tmp_path: Path) 
     assert found["mixed"]["what_happened"] == "path differs between runs of arm fast: fast, slow"
 
 
-@pytest.mark.parametrize("what", ["numpy", "nvidia driver"])
+@pytest.mark.parametrize("what", ["numpy", "nvidia driver", "all packages"])
 def test_runs_of_other_software_are_told(executed: Path, what: str) -> None:
     """Runs made with another version of a package, or another driver, are named, group by group."""
     sealed = read_sealed(StudyFolder(executed / "results/stub"))

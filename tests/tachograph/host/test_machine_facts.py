@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import platform
+import re
 import sys
+import sysconfig
 from pathlib import Path
 
 import psutil
 import pytest
 
+from tachograph.files import digest, read_json
 from tachograph.host.device import Device
 from tachograph.host.driver import driver_version
 from tachograph.host.machine import machine_facts
@@ -86,3 +89,16 @@ def test_any_lscpu_is_read_or_unknown(
     found = facts(tmp_path)
     assert {key: value for key, value in found.items() if key != "reason"} == expected
     assert ("reason" in found) is (expected == {"value": None})
+
+
+def test_everything_installed_is_listed_and_named_by_a_digest(executed: Path) -> None:
+    """A package that only some trainer imports is part of what its runs were made with, like those known by name."""
+    listed = read_json(executed / "results/stub/machine.json")["distributions"]
+    installed = list(Path(sysconfig.get_path("purelib")).glob("*.dist-info"))
+    assert len(installed) > 20
+    for folder in installed:  # NAME-VERSION.dist-info, by the specification of wheels
+        name, version = folder.name.removesuffix(".dist-info").split("-")
+        assert listed[re.sub(r"[-_.]+", "-", name).lower()] == version
+    software = read_json(executed / "results/stub/runs/fast/seed0/run.json")["software"]
+    assert software["all packages"] == digest(listed)[:16]
+    assert software["numpy"] == listed["numpy"]
