@@ -10,16 +10,12 @@ from typing import Any
 import pytest
 from tachograph_study import execute_study, lay_out, opened
 
-from tachograph.analysis.deviations import deviations
 from tachograph.analysis.sealed import read_sealed
 from tachograph.analysis.study import analyse, sections
 from tachograph.commands.settle import settle
 from tachograph.evidence.history import read_history
 from tachograph.execution.judging import history_spec
 from tachograph.study.layout import StudyFolder
-
-NO_ORDER: dict[str, Any] = {"deviations": []}
-NO_STAGES: dict[str, Any] = {"arms": {}, "checks": []}
 
 
 def kinds(analysis: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -117,38 +113,6 @@ def test_what_ran_must_not_differ_within_an_arm(executed: Path, tmp_path: Path) 
     found = kinds(sections(changed))
     assert found["changed within a run"]["what_happened"] == "path was fast, then slow"
     assert found["mixed"]["what_happened"] == "path differs between runs of arm fast: fast, slow"
-
-
-@pytest.mark.parametrize("what", ["numpy", "nvidia driver", "all packages"])
-def test_runs_of_other_software_are_told(executed: Path, what: str) -> None:
-    """Runs made with another version of a package, or another driver, are named, group by group."""
-    sealed = read_sealed(StudyFolder(executed / "results/stub"))
-    run = sealed.runs["run-fast-seed1"]
-    facts = {**run.facts, "software": {**run.facts["software"], what: "1.0"}}
-    changed = replace(sealed, runs={**sealed.runs, run.planned.key: replace(run, facts=facts)})
-    told = [one["what_happened"] for one in sections(changed)["deviations"] if one["kind"] == "mixed"]
-    assert len(told) == 1
-    assert f"{what} 1.0" in told[0]
-    assert told[0].endswith("run-fast-seed1)")
-
-
-@pytest.mark.parametrize(("hours", "step"), [(0.5, -3600.0), (0.5, 7.25), (10.0, 15.0), (0.0, -1.0)])
-def test_clock_that_was_set_during_a_run_is_told(executed: Path, hours: float, step: float) -> None:
-    """Where the trainer writes no clock, the supervisor's two clocks tell a step; a slow drift by NTP is none."""
-    sealed = read_sealed(StudyFolder(executed / "results/stub"))
-    run = sealed.runs["run-fast-seed1"]
-    ended = run.facts["outcome"]["started_monotonic"] + 3600 * hours
-    outcome = {**run.facts["outcome"], "ended_monotonic": ended}
-    outcome["ended_wall"] = outcome["started_wall"] + 3600 * hours + step
-    changed = replace(
-        sealed, runs={**sealed.runs, run.planned.key: replace(run, facts={**run.facts, "outcome": outcome})}
-    )
-    found = kinds({"deviations": deviations(changed, [], NO_ORDER, NO_STAGES)})
-    if hours == 10.0:  # 15 s in ten hours are 417 millionths: slewed
-        assert "clock" not in found
-    else:
-        assert found["clock"]["what_happened"].endswith(f": run-fast-seed1 {step:+.1f} s")
-    assert "clock" not in kinds({"deviations": deviations(sealed, [], NO_ORDER, NO_STAGES)})
 
 
 def test_edited_arm_is_run_again_and_its_earlier_attempts_are_marked(workshop: Path) -> None:
