@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -11,11 +11,16 @@ from tachograph_study import DEVICE, lay_out, opened
 
 from tachograph.errors import TachographError
 from tachograph.execution.running import Host, execute
+from tachograph.execution.unchanged import refuse_edited_code
+from tachograph.models import Configuration
 from tachograph.study.layout import StudyFolder
 from tachograph.study.ledger import Ledger
+from tachograph.study.opening import open_study
 from tachograph.study.planning import PlannedRun
 from tachograph.study.registration import register
 from tachograph.study.state import read_state
+
+REPOSITORY = Path(__file__).parents[3]
 
 
 @dataclass
@@ -59,6 +64,19 @@ def test_code_edited_after_the_plan_is_not_run(bench: Bench) -> None:
     assert read_state(bench.folder).counted(bench.run), (
         "the standing result was given up for a run that was not started"
     )
+
+
+def test_cell_of_a_preflight_is_made_of_its_checker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a training study a cell is held against the checker's code, which is not that of the trainer."""
+    monkeypatch.chdir(REPOSITORY)
+    one = open_study("lost-cities-cpu", Configuration(studies=["lost-cities-cpu"], device="cpu"), REPOSITORY)
+    cell = next(run for run in one.planned if run.role == "cell")
+    run = next(run for run in one.planned if run.role == "run")
+    assert cell.code != run.code
+    for planned in (cell, run):
+        refuse_edited_code(planned, one.study, one.trainer, REPOSITORY)
+    with pytest.raises(TachographError, match="the code of checker machinecheck was edited"):
+        refuse_edited_code(replace(cell, code=run.code), one.study, one.trainer, REPOSITORY)
 
 
 def test_status_page_is_current_while_a_run_goes_on(bench: Bench) -> None:
