@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tachograph.analysis.disturbance import foreign_cpus, loaded, quiet, warming
+from tachograph.analysis.mixed import mixed
 from tachograph.analysis.sealed import Sealed, SealedStudy, intact
 from tachograph.evidence.clocks import wall_clock_step
 from tachograph.evidence.contention import HEATING
@@ -270,22 +271,8 @@ def _among(sealed: Sealed, blocks: list[str]) -> str:
 
 
 def _environments(sealed: Sealed) -> Iterator[dict[str, Any]]:
-    """Counted runs that were made with different software, code, devices or threads."""
-    aspects = {
-        "boot": lambda run: run.facts["outcome"]["boot_id"],
-        "physical device": lambda run: run.facts["device"]["physical_id"],
-        "commit of the trainer": lambda run: _commit(run.facts["code"]["git"]),
-        "version of tachograph": lambda run: run.facts["generator"]["version"],
-        "software": lambda run: _software(run.facts["software"]),
-        "host": lambda run: run.facts["process"]["host"],
-    }
-    for name, aspect in aspects.items():
-        groups: dict[str, list[str]] = {}
-        for key, run in sealed.runs.items():
-            groups.setdefault(str(aspect(run)), []).append(key)
-        if len(groups) > 1:
-            what = "; ".join(f"{value}: {', '.join(keys)}" for value, keys in groups.items())
-            yield _entry("mixed", f"the runs differ in {name} ({what})", effect="a difference may come from this")
+    for sentence in mixed(sealed):
+        yield _entry("mixed", sentence, effect="a difference may come from this")
 
 
 def _threads(sealed: Sealed) -> Iterator[dict[str, Any]]:
@@ -294,14 +281,6 @@ def _threads(sealed: Sealed) -> Iterator[dict[str, Any]]:
         threads = run.facts["environment"].get("OMP_NUM_THREADS")
         if threads != str(run.planned.threads):
             yield _entry("threads", f"OMP_NUM_THREADS was {threads}, registered are {run.planned.threads}", run=key)
-
-
-def _commit(git: dict[str, Any]) -> str:
-    return f"{git['commit']}{' with changes ' + git['diff_sha256'][:12] if git['dirty'] else ''}"
-
-
-def _software(packages: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {version}" for name, version in sorted(packages.items()) if version)
 
 
 def _profiles(stages: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -56,6 +56,8 @@ GIT = {"commit": "f00d", "dirty": True, "diff_sha256": "ab" * 32}
         ("device/physical_id", "gpu-2", "mixed", "the runs differ in physical device"),
         ("code/git", GIT, "mixed", f"f00d with changes abababababab: {RUN}"),
         ("generator/version", "0.0.1", "mixed", "the runs differ in version of tachograph"),
+        ("environment/TORCH_BLAS_PREFER_HIPBLASLT", "1", "mixed", "the runs differ in TORCH_BLAS_PREFER_HIPBLASLT (un"),
+        ("environment/MKL_NUM_THREADS", "3", "mixed", f"; 3: {RUN})"),
         ("process/host", "elsewhere", "mixed", "the runs differ in host"),
     ],
 )
@@ -66,6 +68,12 @@ def test_fact_of_a_run_is_told(sealed: SealedStudy, place: str, value: Any, kind
     assert found.keys() - told(sealed).keys() == {kind}
     assert words in found[kind]["what_happened"]
     assert RUN in (found[kind]["run"] or found[kind]["what_happened"])
+
+
+@pytest.mark.parametrize("name", ["STUB_PATH", "NUMBA_CACHE_DIR", "SLURM_JOB_ID"])
+def test_variable_that_the_study_gives_is_no_deviation(sealed: SealedStudy, name: str) -> None:
+    """What arms are told apart by is registered, and where a job ran says nothing about how."""
+    assert "mixed" not in told(with_fact(sealed, f"environment/{name}", "another"))
 
 
 def test_attempt_without_an_end_is_told(sealed: SealedStudy) -> None:
