@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tachograph.models.base import Number
 
-Count = Annotated[int, Field(ge=0)]
-AtLeastOne = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=0, lt=2**63)]
+AtLeastOne = Annotated[int, Field(ge=1, lt=2**63)]
 Size = Annotated[Number, Field(ge=0)]
 Positive = Annotated[Number, Field(gt=0)]
 Sample = Annotated[list[Number], Field(min_length=2, max_length=2, description="seconds since the start, value")]
@@ -139,7 +139,7 @@ class Comparison(Part):
 class Refused(Part):
     """In whose words an operation is not available; then nothing was compared."""
 
-    refused: str
+    refused: Annotated[str, Field(min_length=1)]
 
 
 class Correctness(Part):

@@ -96,7 +96,9 @@ def _by_gate(one: Comparison, dtype: str, bounds: Bounds) -> Judged:
     if one.rmse is None or one.reference_rms is None:
         return Judged(Verdict.INCOMPLETE, ["neither wrong elements nor root mean squares are given"])
     if gate is None:
-        return Judged(Verdict.INCOMPLETE, [f"no gate is registered for {dtype}"])
+        return Judged(
+            Verdict.INCOMPLETE, [f"no gate is registered for {dtype}" if dtype else "its settings give no dtype"]
+        )
     if one.baseline_rmse is None:
         return judged([f"error {one.rmse:.3g} against float64, but the baseline is not finite and allows nothing"], [])
     limit = limit_of(one, dtype, bounds)

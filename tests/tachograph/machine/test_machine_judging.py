@@ -165,7 +165,11 @@ def test_bounds_are_those_that_were_registered():
     assert outcome("correctness", gated(rmse=1.3e-5)).verdict == "FAIL"
     wider = Bounds(gates={"fp32": Gate(factor=10.0, tolerance=1e-4)})
     assert outcome("correctness", gated(rmse=1.3e-5), wider).verdict == "PASS"
-    assert outcome("correctness", gated(), Bounds(gates={})).verdict == "INCOMPLETE"
+    none = Bounds().model_copy(update={"gates": {}})
+    assert outcome("correctness", gated(), none).reasons == ["gradient: no gate is registered for fp32"]
+    assert outcome("correctness", gated(), more={"settings": {"device": "cpu"}}).reasons == [
+        "gradient: its settings give no dtype"
+    ]
     longer = Bounds(block_seconds=0.5)
     assert outcome("throughput", training(), longer).verdict == "FAIL"
 
@@ -204,3 +208,36 @@ def test_a_soak_that_slows_down_is_a_warning():
     )
     assert "processors used by others 0.1167, then 0.8833" in found.reasons[0]
     assert outcome("soak", watched, bounds=Bounds(soak_speed=0.5)).verdict == "PASS"
+
+
+@pytest.mark.parametrize(
+    ("rows", "verdict"),
+    [
+        ([{"repeats": 1, "hashes": {"a": 1}}], "INCOMPLETE"),
+        ([{"repeats": 1, "hashes": {"a": 1}, "corrupted_calls": 1}], "FAIL"),
+        ([{"repeats": 1, "hashes": {"a": 1}}, {"repeats": 1, "hashes": {"a": 1}, "process": 1}], "PASS"),
+        ([{"repeats": 1, "hashes": {"a": 1}}, {"repeats": 1, "hashes": {"b": 1}, "process": 1}], "WARN"),
+        ([{}, {"repeats": 1, "hashes": {"a": 1}, "threads": 2}], "INCOMPLETE"),
+    ],
+)
+def test_one_call_repeats_nothing(rows, verdict):
+    """A single call is always like itself: no pass at a thread count that was called once, in one process."""
+    found = outcome("repeatability", {"rows": [ROW | row for row in rows]})
+    assert found.verdict == verdict
+    assert any("nothing was repeated" in reason for reason in found.reasons) == (verdict == "INCOMPLETE")
+
+
+@pytest.mark.parametrize(
+    ("place", "number"), [("elements", 10**400), ("nonfinite", 2**63), ("ratio", 10**400), ("max_abs", -(10**400))]
+)
+def test_numbers_that_no_machine_counts_to_are_unreadable(place, number):
+    """A whole number beyond 64 bits or beyond float64 is no count and no error, and ends no analysis."""
+    found = outcome("correctness", compared(**{place: number}))
+    assert (found.outcome, found.verdict) == ("unreadable", "INCOMPLETE")
+    assert found.reasons[0].startswith(f"measured.comparisons.C.{place}: ")
+
+
+def test_a_refusal_says_why():
+    """That an operation is not available is a warning in somebody's words; without words it is nothing."""
+    assert outcome("correctness", {"refused": "unavailable: head_dim"}).reasons == ["unavailable: head_dim"]
+    assert outcome("correctness", {"refused": ""}).outcome == "unreadable"
