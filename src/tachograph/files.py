@@ -128,6 +128,8 @@ def appearing(path: Path) -> Iterator[Path]:
     The temporary file is locked meanwhile, so that :func:`remove_partial` knows the living from the dead.
     Raises TachographError if the file cannot be written, as on a full disk; ``path`` is then as it was.
     """
+    if path.exists() and not (path.is_file() or path.is_dir()):  # /dev/null would become a file
+        raise TachographError(f"{path}: found a device, pipe or socket, expected a file or none")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")

@@ -1,4 +1,4 @@
-"""A TOML file a person has written, with what TOML itself rules out or no command line can hold refused by a sentence."""
+"""A TOML file that a person has written: what TOML rules out, and what no command could hold, is refused."""
 
 from __future__ import annotations
 
