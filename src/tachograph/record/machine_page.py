@@ -114,7 +114,8 @@ def machine(record: Record) -> str:
     reasons = "\n".join(f"- {code(place)}: {text(reason)}" for place, reason in sorted(unknown.items()))
     return "\n\n".join(
         [
-            f"{code(probe['id'])}, taken {text(probe['taken'])}; the engine knows it as {code(record['machine']['id'])}.",
+            f"{code(probe['id'])}, taken {text(probe['taken'])}; "
+            f"the engine knows it as {code(record['machine']['id'])}.",
             table(["", ""], rows),
             f"Not given, and why:\n\n{reasons}" if reasons else "",
         ]
