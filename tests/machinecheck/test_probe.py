@@ -115,7 +115,7 @@ def test_nvidia_devices(tmp_path, monkeypatch):
 
 
 def test_blas_that_is_linked_into_torch():
-    """torch's MKL is in no list of loaded libraries: torch's own words name it; a build that does not say is unknown."""
+    """torch's MKL is in no list of loaded libraries: torch itself names it, or it is unknown."""
     assert torch_facts.blas("LAPACK_INFO=mkl, Build settings: BLAS_INFO=mkl, USE_MKL=ON") == "mkl"
     assert torch_facts.blas("LAPACK_INFO=mkl") is None
 
