@@ -128,7 +128,18 @@ def speed(record: Record) -> str:
         parts.append(figure("clock", "Clock over host load"))
         if len({row["clock_mhz"] for row in record["rows"]["clocks"]}) == 1:
             parts.append("The system gave the same clock for every cell, as virtual machines do: it tells nothing.")
+        parts += [_clock_fall(row) for row in record["rows"]["clock_falls"]]
     return "\n\n".join(parts)
+
+
+def _clock_fall(row: Row) -> str:
+    """Two points of the figure; what else changed between the two cells is not known."""
+    change = f"{percent(abs(row['fall']))} {'lower' if row['fall'] > 0 else 'higher'}"
+    return (
+        f"Clock of {text(row['device'])}: {number(row['clock_at_least'])} MHz in the cell with the lowest load "
+        f"({significant(row['least_load'])}), {number(row['clock_at_most'])} MHz in that with the highest "
+        f"({significant(row['most_load'])}): {change}."
+    )
 
 
 def _matmul(tables: Record) -> list[str]:
@@ -191,6 +202,11 @@ def _training(tables: Record) -> list[str]:
         f"{row['channels']} channels, batch {row['batch']:,}, {text(row['dtype'])}: {_ratio(row, 'speed_up')}"
         for row in tables["speedups"]
     ]
+    batches = [
+        f"{row['parameters']:,} parameters, {text(row['dtype'])}, {text(row['device'])}, {row['from_batch']:,} to "
+        f"{row['to_batch']:,}: {_ratio(row, 'ratio')}"
+        for row in tables["batches"]
+    ]
     return [
         "Training steps of the board network (forward, backward, Adam), best of several blocks and therefore ≥. "
         "Forward and backward alone are timed in steps of their own, with a synchronisation at each end: on a busy "
@@ -198,6 +214,7 @@ def _training(tables: Record) -> list[str]:
         *([] if tables["matmul"] else [CONDITIONS_ARE]),
         table(headers, rows, right=range(1, 12)),
         *([f"Accelerator over processor, samples/s: {'; '.join(ratios)}."] if ratios else []),
+        *([f"From the smallest to the largest batch, samples/s: {'; '.join(batches)}."] if batches else []),
         figure("training", "Samples per second over batch"),
     ]
 

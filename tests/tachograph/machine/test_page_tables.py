@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from measured_cells import measured, training
 
-from tachograph.machine import tables
+from tachograph.machine import ratios, tables
 from tachograph.record import machine_page, machine_tables
 from tachograph.record.words import OF_A_MACHINE, WORDS, words
 
@@ -83,11 +83,39 @@ def test_a_soak_is_told_with_its_time_its_network_and_what_sensors_gave(series: 
 
 def test_units_of_a_training_stand_on_the_page() -> None:
     """Rates of the stages have a unit, memory is of something, and each condition is explained once."""
-    rows = {"matmul": [], "training": tables.training([training(64, 256, "cpu", 900.0)]), "speedups": [], "clocks": []}
+    rows = {"matmul": [], "training": tables.training([training(64, 256, "cpu", 900.0)]), "speedups": [], "batches": [],
+            "clocks": []}  # fmt: skip
     page = machine_tables.speed({"rows": rows})
     assert "forward alone, samples/s" in page
     assert "held, of main memory." in page
     assert page.count(machine_tables.CONDITIONS_ARE) == 1
+
+
+@pytest.mark.parametrize(
+    ("clock", "said"), [(1059.0, "49.2% lower."), (2299.0, "10.3% higher."), (2084.0, "it tells nothing.")]
+)
+def test_clock_over_load_is_told_in_numbers(clock: float, said: str) -> None:
+    """Document 003's 2,084 MHz at a load of 10.7 and 1,059 at 41 are nearly half; a constant clock is no fall."""
+    cells = [training(64, batch, "cuda:0", 900.0, load=load, clock=mhz) for batch, load, mhz in
+             ((64, 10.7, 2084.0), (256, 41.0, clock))]  # fmt: skip
+    clocks = tables.clocks(cells)
+    rows = {"matmul": [], "training": [], "clocks": clocks, "clock_falls": ratios.clock_falls(clocks)}
+    page = machine_tables.speed({"rows": rows | {"training": tables.training(cells), "speedups": [], "batches": []}})
+    assert page.endswith(said)
+
+
+def test_rates_over_batches_are_told_or_withheld() -> None:
+    """The largest batch over the smallest, of one network on one device; of a busy host why not; one batch is none."""
+    quiet = [training(64, batch, "cpu", rate) for batch, rate in ((8192, 3617.0), (256, 5892.0), (1024, 5039.0))]
+    busy = [training(128, batch, "cpu", 900.0, foreign=foreign) for batch, foreign in ((256, 0.0), (512, 9.0))]
+    rows = tables.training([*quiet, *busy, training(64, 256, "cuda:0", 7360.0)])
+    first, second = ratios.over_batches(rows)
+    assert (first["from_batch"], first["to_batch"], round(first["ratio"], 2)) == (256, 8192, 0.61)
+    assert second["ratio"] is None
+    held = {"matmul": [], "training": rows, "speedups": [], "batches": [first, second], "clocks": []}
+    page = machine_tables.speed({"rows": held})
+    assert "667,112 parameters, fp32, cpu, 256 to 8,192: 0.61x; 2,006,888 parameters" in page
+    assert "256 to 512: withheld (measured one after the other, and the host was not quiet)." in page
 
 
 def test_a_block_of_a_machine_study_is_no_block_of_arms() -> None:
