@@ -40,9 +40,10 @@ def correctness(record: Record) -> str:
         "and repeat; else nothing is compared. Relative error: largest error over largest magnitude. Frobenius "
         "error: of all elements together, ‖C − R‖/‖R‖, which a product is held to as well. Share of the "
         "bound: the largest error over what rounding can explain, element by element, above 1 an element is wrong; of "
-        "a result without such a bound (networks, layers, optimisers), its root mean square error over what the "
-        "baseline's error allows. – where a cell has no such number: a product of whole numbers has to be equal, and "
-        "of training steps losses and parameters have to be finite and every parameter has to change."
+        "a result without such a bound (networks, layers, optimisers), its root mean square error over what that of "
+        "its baseline allows, the same computation in the same format by other code. – where a cell has no such "
+        "number: a product of whole numbers has to be equal, and of training steps losses and parameters have to be "
+        "finite and every parameter has to change."
     )
     parts = [about, _by_arm(record, "correctness"), table(headers, rows, right=(3, 4, 5, 6, 7))]
     return "\n\n".join([*parts, *_network_errors(record["rows"]["correctness"])])
