@@ -197,7 +197,7 @@ def _training(tables: Record) -> list[str]:
         for row in tables["training"]
     ]
     headers = ["device", "parameters", "format", "batch", "samples/s", "forward alone, samples/s",
-               "backward alone, samples/s",               "memory used", *CONDITIONS, "note"]  # fmt: skip
+               "backward alone, samples/s", "memory used", *CONDITIONS, "note"]  # fmt: skip
     memory = " or ".join(sorted({text(row["memory"]) for row in tables["training"]}))
     ratios = [
         f"{row['channels']} channels, batch {row['batch']:,}, {text(row['dtype'])}: {_ratio(row, 'speed_up')}"
