@@ -142,7 +142,7 @@ def _subjects(name: str, one: dict[str, Any]) -> str:
         parts = [UNKNOWN if row["timers"][name] is None else significant(row["timers"][name]) for name in names]
         rest = UNKNOWN if row["remainder"] is None else significant(row["remainder"])
         rows.append([text(row["subject"]), str(row["evaluations"]), significant(row["elapsed"]), *parts, rest])
-    headers = ["evaluated against", "times", "elapsed s", *(text(name) for name in names), "remainder"]
+    headers = ["evaluated against", "evaluations", "elapsed s", *(text(name) for name in names), "remainder"]
     if found["parallel"]:
         how = (
             f"They are evaluated at the same time, so their seconds are no sum (it would be "
