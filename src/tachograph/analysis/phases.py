@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tachograph.analysis.rates import ITERATION, RETAINED
+from tachograph.analysis.rates import ITERATION, RETAINED, plain_rows
 from tachograph.analysis.sealed import SealedStudy
 from tachograph.evidence import amdahl
 from tachograph.evidence.history import History
@@ -57,7 +57,7 @@ def table_of(histories: Sequence[History], declared: Sequence[DeclaredPhase], wa
     totals: list[Any] = []
     timers: dict[str, list[Any]] = {phase.name: [] for phase in declared}
     for history in histories:
-        rows = retained(history, ITERATION, warmup, checkpoints=True).rows
+        rows = plain_rows(history, warmup)
         totals.append(history.durations[ITERATION][rows])
         for name, parts in timers.items():
             parts.append(history.durations[name][rows])
@@ -69,9 +69,7 @@ def table_of(histories: Sequence[History], declared: Sequence[DeclaredPhase], wa
 
 def checkpoints_among(histories: Sequence[History], warmup: int) -> int:
     """How many of the iterations of :func:`table_of` wrote a checkpoint."""
-    return sum(
-        int(one.is_checkpoint[retained(one, ITERATION, warmup, checkpoints=True).rows].sum()) for one in histories
-    )
+    return sum(int(one.is_checkpoint[plain_rows(one, warmup)].sum()) for one in histories)
 
 
 def arm_row(table: PhaseTable, checkpoints: int) -> dict[str, Any]:

@@ -87,8 +87,6 @@ def _derived(steps: Steps) -> dict[str, Any]:
         "steps": len(steps.losses),
         "first_loss": steps.losses[0],
         "last_loss": steps.losses[-1],
-        "steps_per_second_first_quarter": first,
-        "steps_per_second_last_quarter": last,
         "speed_last_over_first": None if first is None or last is None else last / first,
     }
 

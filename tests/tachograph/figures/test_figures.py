@@ -10,19 +10,17 @@ from typing import Any
 import pytest
 
 from tachograph.analysis.names import figure_names
-from tachograph.analysis.sealed import read_sealed
-from tachograph.analysis.study import sections
+from tachograph.analysis.sealed import SealedStudy
 from tachograph.errors import TachographError
 from tachograph.figures import FIGURES, draw
 from tachograph.files import canonical_json, parse_json
-from tachograph.study.layout import StudyFolder
 
 
 @pytest.fixture(scope="module")
-def analysis(executed: Path) -> dict[str, Any]:
-    sealed = read_sealed(StudyFolder(executed / "results/stub"))
+def analysis(sealed: SealedStudy, analysis: dict[str, Any]) -> dict[str, Any]:
+    """As a program reads it from the file."""
     assert figure_names(sealed.study, sealed.trainer) == list(FIGURES)
-    found: dict[str, Any] = parse_json(canonical_json(sections(sealed)))
+    found: dict[str, Any] = parse_json(canonical_json(analysis))
     return found
 
 

@@ -228,6 +228,23 @@ def test_figure_says_which_points_it_leaves_out(sealed: SealedStudy, analysis: d
     )
 
 
+def test_iteration_of_no_seconds_has_no_rate_of_its_own(sealed: SealedStudy, analysis: dict[str, Any]) -> None:
+    """A coarse clock shows 0 s: the iteration counts in the sums, nothing divides by it, and that is told."""
+    run = sealed.runs["run-fast-seed0"]
+    assert run.history is not None
+    history, stage = run.history, sealed.trainer.history.stage.name
+    seconds = history.durations[stage].copy()
+    seconds[3] = 0.0
+    coarse = replace(run, history=replace(history, durations={**history.durations, stage: seconds}))
+    found = sections(replace(sealed, runs={**sealed.runs, "run-fast-seed0": coarse}))
+    one = next(one for one in found["series"]["rates"] if one["run"] == "run-fast-seed0")
+    assert (min(one["stage_seconds"]) > 0, one["left_out"]) == (True, {"instant": 1})
+    told = "1 iteration gives no rate and has no point (1 of 0 s by the clock)"
+    assert told in draw(found, "rates").figure.axes[0].get_xlabel()
+    counted = next(run for run in found["runs"] if run["run"] == "run-fast-seed0")["rates"]["stage"]["whole run"]
+    assert counted["iterations"] == len(history)
+
+
 def test_one_off_cost_of_uneven_work_is_not_known(sealed: SealedStudy, analysis: dict[str, Any]) -> None:
     """Where iterations differ in work a longer one may have done more: no cost, no break-even, and why."""
     run = sealed.runs["run-fast-seed0"]
