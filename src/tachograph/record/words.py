@@ -74,6 +74,11 @@ WORDS = (
         "are the curves the same within their margins? Both one-sided tests, each metric and window",
     ),
     ("δ*", r"δ\\?\*", "the multiple of the registered margins at which test E would have passed; 1 or less passes"),
+    (
+        "early, mid, late",
+        r"\| early +\|",
+        "thirds of a run, unless the study names others; a metric that few iterations have is judged on those in them",
+    ),
     ("α", r"α = ", "the registered error rate of these tests and intervals"),
     (
         "envelope",
@@ -98,8 +103,14 @@ WORDS = (
     ("≥", r"≥ ", "a lower bound: work of others could have slowed it down, and little could make it look faster"),
     (
         "one-off cost",
-        r"\bone-off cost\b|\bcosts once\b",
+        r"\bone-off cost\b|\bwarm-up of .* costs once\b",
         "seconds of the warm-up, compilation included, beyond those of later iterations",
+    ),
+    (
+        "costs once",
+        r"\| +costs once +\|",
+        "seconds of a candidate's start and compilation with the caches as they were, then with filled ones; in "
+        "parentheses those of its arm",
     ),
     (
         "ahead after",
