@@ -203,6 +203,7 @@ def test_a_soak_that_slows_down_is_a_warning():
     watched["losses"][-20:] = [0.1] * 20
     found = outcome("soak", watched)
     assert found.verdict == "WARN"
+    assert found.derived["seconds"] == 300
     assert found.reasons[0].startswith(
         "slowed down: the last quarter ran at 0.50 of the first one's speed, allowed is 0.9"
     )
@@ -253,7 +254,7 @@ def test_a_refusal_says_why():
             "measured.blocks",
         ),
         ("throughput", training(stage_seconds_per_step={"forward": 5e-324, "backward": 1.0}), "measured.stage_seconds"),
-        ("soak", steps(step_ends=[0.0, 5e-324, 1.0]), "measured: found numbers from which no finite"),
+        ("soak", steps(step_ends=[-1.0, 0.0, 5e-324]), "measured: found numbers from which no finite"),
     ],
 )
 def test_numbers_from_which_no_finite_number_follows(kind, numbers, place):
