@@ -31,7 +31,7 @@ def opened(lab: Laboratory) -> OpenedStudy:
 
 def begin(one: OpenedStudy, outputs: set[str]) -> None:
     """What Snakemake does before its first job; the lock goes with this process or at the end of the session."""
-    session.begin([one], configuration(), {"gpu": 1, "host": 100}, [], outputs)
+    session.begin([one], configuration(), {"gpu": 1, "host": 100}, [], outputs, {})
 
 
 def end() -> None:
