@@ -20,6 +20,7 @@ from lost_cities.kernels.lanes import (
     FINISHED,
     IDLE,
     NODES,
+    NOT_FINITE,
     STRATEGY,
     TOO_LONG,
     UNEXPLORED,
@@ -49,7 +50,8 @@ def resume_outcome(rules, lanes, memo, records, filled, advantages, settings, se
             continue
         row, record = lanes.rows[lane], lanes.record[lane]
         traverser = lanes.traversal[lane] & 1
-        regret_matching(advantages[record - filled], records.legal[record], policy)
+        if not regret_matching(advantages[record - filled], records.legal[record], policy):
+            lanes.counts[NOT_FINITE] += 1
         lanes.counts[NODES] += 1
         lanes.visited[lane] += 1
         if lanes.visited[lane] > most:
