@@ -115,7 +115,11 @@ def test_a_folder_is_for_one_training_at_a_time(tmp_path, capsys):
     [
         (NonFiniteTrainingError("a NaN"), NonFiniteTrainingError, "a NaN"),
         (MemoryError(), LostCitiesError, "not enough memory for this configuration: no more could be had"),
-        (RuntimeError("can't allocate memory: 9 bytes"), LostCitiesError, "not enough memory for .*: can't allocate memory: 9 bytes"),
+        (
+            RuntimeError("can't allocate memory: 9 bytes"),
+            LostCitiesError,
+            ".*: can't allocate memory: 9 bytes",
+        ),
     ],
 )
 def test_what_ends_a_worker_is_told_as_if_it_had_happened_here(complaint, kind, words):
