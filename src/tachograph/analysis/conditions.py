@@ -42,9 +42,10 @@ def steadiness(sealed: SealedStudy) -> dict[str, Any]:
     rows: dict[str, NDArray[np.int64]] = {}
     for run in sealed.of_role("run"):
         key, (usable, seconds, work) = run.planned.key, _usable(run, stage)
-        if len(usable):
-            durations[key] = seconds / work * work.mean()  # at equal work per iteration
-            arms[key], rows[key] = run.planned.arm, usable
+        told = seconds > 0  # the rule compares logarithms; a coarse clock shows 0 s
+        if told.any():
+            durations[key] = (seconds / work)[told] * work[told].mean()  # at equal work per iteration
+            arms[key], rows[key] = run.planned.arm, usable[told]
     found = judge_steadiness(durations, arms, {key: _early(usable, warmup) for key, usable in rows.items()})
     for one in found["runs"]:
         one["within_run"] = _precision(sealed, one["run"], stage)

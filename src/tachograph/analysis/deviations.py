@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tachograph.analysis.disturbance import foreign_cpus, loaded, quiet
+from tachograph.analysis.disturbance import foreign_cpus, loaded, quiet, warming
 from tachograph.analysis.sealed import Sealed, SealedStudy, intact
+from tachograph.evidence.contention import HEATING
 from tachograph.evidence.ingest import DEVIATIONS
 from tachograph.wording import counted
 
@@ -29,6 +30,7 @@ def deviations(
         *_said(runs),
         *_waits(sealed),
         *_contention(sealed),
+        *_warming(sealed),
         *_incidents(sealed),
         *_environments(sealed),
         *_threads(sealed),
@@ -228,6 +230,18 @@ def _contention(sealed: SealedStudy) -> Iterator[dict[str, Any]]:
             "contention",
             f"the load average exceeded the registered {bounds['load']:g}, or is unknown, during {', '.join(over)}",
             effect="these jobs may be slower than they would be alone",
+        )
+
+
+def _warming(sealed: Sealed) -> Iterator[dict[str, Any]]:
+    """Counted jobs whose device had not come to its working temperature (statistics.md, 3.3)."""
+    rising = {key: warming(run.facts["host"]) for key, run in sealed.runs.items()}
+    told = [f"{part} in {key} {slope:.1f}" for key, parts in rising.items() for part, slope in parts.items()]
+    if told:
+        yield _entry(
+            "warming",
+            f"a temperature rose by {HEATING:g} °C per minute or more, on average through a job: {', '.join(told)}",
+            effect="clocks can fall as a device warms up, so the ends of these jobs may be slower than their starts",
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tachograph.analysis.sealed import SealedStudy
-from tachograph.evidence.contention import throttled
+from tachograph.evidence.contention import heating, throttled
 
 
 def quiet(sealed: SealedStudy) -> dict[str, Any]:
@@ -34,6 +34,13 @@ def loaded(host: dict[str, Any], bounds: dict[str, Any]) -> bool:
     return largest is None or bool(largest > bounds["load"])
 
 
+def warming(host: dict[str, Any]) -> dict[str, float]:
+    """Degrees Celsius per minute by which a temperature rose that had not settled during a job, part by part."""
+    named = {"GPU": "gpu_temperature", "processor": "cpu_temperature"}
+    slopes = {part: host["quantities"].get(name, {}).get("slope_per_minute") for part, name in named.items()}
+    return {part: slope for part, slope in slopes.items() if slope is not None and heating(slope)}
+
+
 def disturbed(host: dict[str, Any], bounds: dict[str, Any]) -> list[str]:
     """What may have changed the speed of a job, one sentence each; also that nobody knows it."""
     others, clock = busy(host, bounds), host["quantities"].get("gpu_mhz", {})
@@ -46,6 +53,7 @@ def disturbed(host: dict[str, Any], bounds: dict[str, Any]) -> list[str]:
         found.append(f"the load average exceeded the registered {bounds['load']:g}, or is unknown")
     if host["gpu_processes"]["status"] == "contaminated":
         found.append("other programs used the GPU")
+    found += [f"the {part} grew warmer by {slope:.1f} °C per minute" for part, slope in warming(host).items()]
     if clock.get("mean") and throttled(clock["mean"], clock["max"]):
         found.append(f"the clock was {clock['mean']:,.0f} MHz on average, {clock['max']:,.0f} at most")
     return found

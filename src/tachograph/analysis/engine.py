@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from tachograph.analysis.rates import ITERATION
+from tachograph.analysis.rates import ITERATION, plain_rows
 from tachograph.evidence.amdahl import ceiling
 from tachograph.evidence.history import History
 from tachograph.evidence.phases import evaluation_cost
-from tachograph.evidence.throughput import retained
 from tachograph.models.trainer import Phase
 
 
@@ -43,7 +42,7 @@ def engine_of(
 
     At least one of ``histories`` must hold a plain iteration after ``warmup``.
     """
-    plain = [(one, retained(one, ITERATION, warmup, checkpoints=True).rows) for one in histories]
+    plain = [(one, plain_rows(one, warmup)) for one in histories]
     seconds = float(np.concatenate([one.durations[ITERATION][rows] for one, rows in plain]).mean())
     by = "excess" if all(kind["told"] for kind in kinds) else "timer"
     evaluations = sum(evaluation_cost(kind[by], kind["every"]) for kind in kinds)

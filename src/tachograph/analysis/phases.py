@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tachograph.analysis.rates import ITERATION, RETAINED
+from tachograph.analysis.factors import factor_of
+from tachograph.analysis.rates import ITERATION, RETAINED, plain_rows
 from tachograph.analysis.sealed import SealedStudy
 from tachograph.evidence import amdahl
 from tachograph.evidence.history import History
@@ -57,7 +58,7 @@ def table_of(histories: Sequence[History], declared: Sequence[DeclaredPhase], wa
     totals: list[Any] = []
     timers: dict[str, list[Any]] = {phase.name: [] for phase in declared}
     for history in histories:
-        rows = retained(history, ITERATION, warmup, checkpoints=True).rows
+        rows = plain_rows(history, warmup)
         totals.append(history.durations[ITERATION][rows])
         for name, parts in timers.items():
             parts.append(history.durations[name][rows])
@@ -69,9 +70,7 @@ def table_of(histories: Sequence[History], declared: Sequence[DeclaredPhase], wa
 
 def checkpoints_among(histories: Sequence[History], warmup: int) -> int:
     """How many of the iterations of :func:`table_of` wrote a checkpoint."""
-    return sum(
-        int(one.is_checkpoint[retained(one, ITERATION, warmup, checkpoints=True).rows].sum()) for one in histories
-    )
+    return sum(int(one.is_checkpoint[plain_rows(one, warmup)].sum()) for one in histories)
 
 
 def arm_row(table: PhaseTable, checkpoints: int) -> dict[str, Any]:
@@ -107,24 +106,19 @@ def _check(
     the measured factor by arithmetic. ``most``: the phase beside the stage whose seconds changed most.
     """
     stage = sealed.trainer.history.stage
-    found = {
-        one["quantity"]: one
-        for one in factors
-        if one["numerator"] == arm and one["quantity"] in ("stage", ITERATION) and one["kind"] == RETAINED
-    }
-    if len(found) < 2 or any(one["factor"] is None for one in found.values()):
+    gained, whole = (factor_of(factors, arm, quantity, RETAINED) for quantity in ("stage", ITERATION))
+    if gained is None or whole is None:
         return None
     share = _share_of_stage(sealed, sealed.study.design.reference)
-    whole, gained = found[ITERATION], found["stage"]["factor"]
-    one = amdahl.check({stage.name: share}, {stage.name: gained}, whole["factor"])
+    one = amdahl.check({stage.name: share}, {stage.name: gained.factor}, whole.factor)
     return {
         "arm": arm,
         **vars(one),
         "stage": stage.name,
         "share": share,
-        "stage_factor": gained,
-        "measured_low": whole["low"],
-        "measured_high": whole["high"],
+        "stage_factor": gained.factor,
+        "measured_low": whole.low,
+        "measured_high": whole.high,
         "most": _changed_most(arms[sealed.study.design.reference], arms[arm], stage.name),
     }
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tachograph.analysis.rates import ITERATION
+from tachograph.analysis.rates import ITERATION, plain_rows
 from tachograph.analysis.sealed import SealedStudy
 from tachograph.evidence.phases import evaluation_cost, projected_hours
-from tachograph.evidence.throughput import retained
 
 Row = dict[str, Any]
 
@@ -54,7 +53,7 @@ def _run_means(sealed: SealedStudy, arm: str) -> list[float]:
     found = []
     for run in sealed.of_arm(arm):
         if run.history is not None:
-            rows = retained(run.history, ITERATION, sealed.study.design.warmup, checkpoints=True).rows
+            rows = plain_rows(run.history, sealed.study.design.warmup)
             if len(rows):
                 found.append(float(run.history.durations[ITERATION][rows].mean()))
     return found

@@ -18,7 +18,12 @@ ITERATION = "iteration"
 WHOLE, RETAINED, WINDOW = "whole run", "retained", "window"
 SENSITIVITY = ("twice the warm-up", "second half")  # always computed beside the headline (statistics.md, 3.1)
 LONGER = "longer warm-up"  # where steadiness finds one: without the iterations that the MSER rule drops
-REASONS = {"resumed": "a resumed session's start", "clock": "a step of the clock", "missing": "missing numbers"}
+REASONS = {
+    "resumed": "a resumed session's start",
+    "clock": "a step of the clock",
+    "missing": "missing numbers",
+    "instant": "of 0 s by the clock",
+}
 LONGEST_SERIES = 2000  # points of a run that figures and record.json keep; the history itself is in the record
 
 
@@ -62,6 +67,15 @@ def rates_of(
             label = f"iterations after {dropped} ({name})"
             found[name] = _rate(lambda dropped=dropped, label=label: _after(history, duration, dropped, label))
     return found
+
+
+def plain_rows(history: History, warmup: int) -> NDArray[np.int64]:
+    """Rows of the iterations after ``warmup`` that hold no evaluation and can be timed.
+
+    Those that wrote a checkpoint take part, unlike in rates: a checkpoint is one of the phases.
+    Raises ThroughputError if the history is shorter than the warm-up.
+    """
+    return retained(history, ITERATION, warmup, checkpoints=True).rows
 
 
 def _after(history: History, duration: str, dropped: int, label: str) -> Rate:
@@ -134,18 +148,20 @@ def facts_of(history: HistoryFile) -> list[str]:
 
 
 def series(sealed: SealedStudy) -> list[dict[str, Any]]:
-    """Per iteration: stage rate and iteration seconds of every counted training run, in the order of execution."""
+    """Per iteration: stage rate and iteration seconds of every counted training run, in the order of execution.
+
+    An iteration of 0 s, which a coarse clock shows, counts in a sum but gives no rate of its own, and is left out.
+    """
     stage = sealed.trainer.history.stage.name
     runs = [run for run in sealed.runs.values() if run.history is not None]
     runs.sort(key=lambda run: run.attempt.started_at)
     found = []
     for run in runs:
         assert run.history is not None
-        kept = retained(run.history, stage, 0) if len(run.history) else None
-        rows = np.zeros(0, dtype=np.int64) if kept is None else kept.rows
+        history = run.history
+        rows, left_out = _rows_with_a_rate(history, stage)
         stride = max(1, -(-len(rows) // LONGEST_SERIES))
         rows = rows[::stride]
-        history = run.history
         found.append(
             {
                 "run": run.planned.key,
@@ -153,7 +169,7 @@ def series(sealed: SealedStudy) -> list[dict[str, Any]]:
                 "arm": run.planned.arm,
                 "seed": run.planned.seed,
                 "every": stride,
-                "left_out": {} if kept is None else dict(kept.left_out),
+                "left_out": left_out,
                 "iteration": history.iteration[rows].tolist(),
                 "work": history.work[rows].tolist(),
                 "stage_seconds": history.durations[stage][rows].tolist(),
@@ -161,6 +177,16 @@ def series(sealed: SealedStudy) -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def _rows_with_a_rate(history: History, stage: str) -> tuple[NDArray[np.int64], dict[str, int]]:
+    """Rows whose work over seconds is a rate, and how many of the others there are for which reason."""
+    if not len(history):
+        return np.zeros(0, dtype=np.int64), {}
+    kept = retained(history, stage, 0)
+    takes_time = history.durations[stage][kept.rows] > 0
+    instant = int(np.sum(~takes_time))
+    return kept.rows[takes_time], {**kept.left_out, **({"instant": instant} if instant else {})}
 
 
 def not_drawn(series: list[dict[str, Any]]) -> str:

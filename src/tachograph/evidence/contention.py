@@ -11,11 +11,17 @@ Floats = NDArray[np.float64]
 
 CLOCK_SHARE = 0.95
 CYCLE_GAP = log(1.05)
+HEATING = 1.0  # degrees Celsius per minute
 
 
 def throttled(clock: float, largest: float) -> bool:
     """Whether a run's mean ``clock`` lies below 95 % of the ``largest`` that its arm ever had."""
     return clock < CLOCK_SHARE * largest
+
+
+def heating(slope: float) -> bool:
+    """Whether a temperature that rose by ``slope`` (degrees Celsius per minute) had not settled in a run."""
+    return slope >= HEATING
 
 
 def cycle_rate(work: Floats, seconds: Floats, clock: Floats) -> float:

@@ -31,7 +31,8 @@ def within_run(
 ) -> WithinRun | None:
     """Circular block bootstrap of (work, seconds) pairs of the retained iterations, shapes (n,).
 
-    Blocks are max(⌈n^(1/3)⌉, ``period``) iterations long. None for fewer than five iterations.
+    Blocks are max(⌈n^(1/3)⌉, ``period``) iterations long. None for fewer than five iterations, and where
+    a block may last 0 s by a coarse clock.
     """
     if len(seconds) < 5:
         return None
@@ -45,7 +46,10 @@ def within_run(
     block = min(n, max(ceil(n ** (1 / 3)), period))
     starts = rng.integers(n, size=(RESAMPLES, ceil(n / block)))
     rows = ((starts[:, :, None] + np.arange(block)) % n).reshape(RESAMPLES, -1)[:, :n]
-    rates = work[rows].sum(axis=1) / seconds[rows].sum(axis=1)
+    lasted = seconds[rows].sum(axis=1)
+    if not (lasted > 0).all():
+        return None
+    rates = work[rows].sum(axis=1) / lasted
     tail = (1 - confidence) / 2
     low, high = np.quantile(rates, [tail, 1 - tail])
     half_width = float((high - low) / 2 / (work.sum() / seconds.sum()))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import linear_regression
 from typing import Any
 
 from tachograph.host.device import Device
@@ -15,6 +16,9 @@ from tachograph.host.sensors import UNITS, Counters, Reading, count, gauges, gpu
 from tachograph.host.tools import Unknown
 from tachograph.lease.processes import descendants
 from tachograph.wording import fault
+
+TEMPERATURES = ("cpu_temperature", "gpu_temperature")
+MIN_SLOPE_SECONDS = 60.0
 
 
 class HostSampler:
@@ -40,7 +44,7 @@ class HostSampler:
             gpu_interval_s,
             root,
         )
-        self._readings: dict[str, list[Reading]] = {}
+        self._readings: dict[str, list[tuple[float, Reading]]] = {}
         self._foreign: dict[int, dict[str, Any]] = {}
         self._unknown_processes: list[Unknown] = []
         self._counters = Counters()
@@ -88,7 +92,8 @@ class HostSampler:
     def summary(self) -> dict[str, Any]:
         """``{"samples", "interval_s", "errors", "quantities", "gpu_processes"}``.
 
-        ``quantities`` maps a name to ``{"unit", "min", "mean", "max", "n"}``. A quantity that was never known
+        ``quantities`` maps a name to ``{"unit", "min", "mean", "max", "n"}``, a temperature that was followed for
+        long enough also to its ``"slope_per_minute"``. A quantity that was never known
         is ``{"value": null, "reason"}``. ``gpu_processes`` has ``status`` ``clean``, ``contaminated``
         (``processes`` says by whom, and when seen) or ``unknown`` (with ``reason``).
         """
@@ -108,8 +113,9 @@ class HostSampler:
         self._samples += 1
 
     def _note(self, readings: dict[str, Reading]) -> None:
+        now = time.monotonic()
         for name, reading in readings.items():
-            self._readings.setdefault(name, []).append(reading)
+            self._readings.setdefault(name, []).append((now, reading))
 
     def _look_for_programs(self, when: str) -> None:
         found = compute_processes(self.device, self.root)
@@ -135,14 +141,24 @@ class HostSampler:
         return {"status": status, "reason": reason, "processes": processes}
 
 
-def _summarised(name: str, readings: list[Reading]) -> dict[str, Any]:
-    known = [reading for reading in readings if isinstance(reading, float)]
-    unknown = [reading for reading in readings if isinstance(reading, Unknown)]
+def _summarised(name: str, readings: list[tuple[float, Reading]]) -> dict[str, Any]:
+    known = [(at, reading) for at, reading in readings if isinstance(reading, float)]
+    unknown = [reading for _, reading in readings if isinstance(reading, Unknown)]
     if not known:
         return unknown[-1].as_record()
-    mean = sum(known) / len(known)
-    entry = {"unit": UNITS[name], "min": min(known), "mean": mean, "max": max(known), "n": len(known)}
+    values = [value for _, value in known]
+    mean = sum(values) / len(values)
+    entry = {"unit": UNITS[name], "min": min(values), "mean": mean, "max": max(values), "n": len(values)}
+    if name in TEMPERATURES and (slope := slope_per_minute(known)) is not None:
+        entry["slope_per_minute"] = slope
     if unknown:
         entry["unknown"] = len(unknown)
         entry["reason"] = unknown[-1].reason
     return entry
+
+
+def slope_per_minute(points: Sequence[tuple[float, float]]) -> float | None:
+    """Least-squares slope of (seconds, value) points, per minute; None for fewer than three or within a minute."""
+    if len(points) < 3 or points[-1][0] - points[0][0] < MIN_SLOPE_SECONDS:
+        return None
+    return 60 * linear_regression(*zip(*points, strict=True)).slope

@@ -12,13 +12,12 @@ from tachograph.analysis.clocks import clocks
 from tachograph.analysis.conditions import reservations
 from tachograph.analysis.decision import decision
 from tachograph.analysis.sealed import SealedStudy
-from tachograph.analysis.study import sections
 from tachograph.record.reliability import reliability
 
 
 @pytest.fixture
-def found(sealed: SealedStudy) -> dict[str, Any]:
-    return copy.deepcopy(sections(sealed))
+def found(analysis: dict[str, Any]) -> dict[str, Any]:
+    return copy.deepcopy(analysis)
 
 
 def sampled(found: dict[str, Any], quantity: str, reference: float, fast: float) -> None:

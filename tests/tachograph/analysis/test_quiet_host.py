@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tachograph.analysis.disturbance import quiet
+from tachograph.analysis.disturbance import disturbed, quiet
 from tachograph.analysis.sealed import SealedStudy, read_sealed
 from tachograph.analysis.study import sections
 from tachograph.models.study import Quiet
@@ -54,3 +54,15 @@ def test_load_is_judged_where_it_is_registered(sealed: SealedStudy) -> None:
     assert told[0].startswith("the load average exceeded the registered 2.5, or is unknown, during ")
     assert said == ["the load exceeded the registered one, or is unknown, during every run of the blocks"]
     assert judged(sealed, 32, load=3.0) == ([], [])
+
+
+@pytest.mark.parametrize(("slope", "told"), [(0.9, []), (1.0, ["GPU in run-fast-seed1 1.0"]), (-2.0, [])])
+def test_rising_temperature_is_told(sealed: SealedStudy, slope: float, told: list[str]) -> None:
+    """Statistics.md, 3.3: from 1 °C per minute on, a device had not come to its working temperature."""
+    run = sealed.runs["run-fast-seed1"]
+    heat = {"gpu_temperature": {"mean": 70.0, "slope_per_minute": slope}}
+    host = {**run.facts["host"], "quantities": {**run.facts["host"]["quantities"], **heat}}
+    heated = replace(sealed, runs={**sealed.runs, "run-fast-seed1": replace(run, facts={**run.facts, "host": host})})
+    found = [one["what_happened"] for one in sections(heated)["deviations"] if one["kind"] == "warming"]
+    assert [one.split(": ")[1] for one in found] == told
+    assert ["grew warmer" in " ".join(disturbed(host, quiet(heated)))] == [bool(told)]

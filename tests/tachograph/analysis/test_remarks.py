@@ -16,9 +16,9 @@ from tachograph.record import head, reliability
 
 
 @pytest.fixture
-def calm(sealed: SealedStudy) -> dict[str, Any]:
+def calm(analysis: dict[str, Any]) -> dict[str, Any]:
     """The analysis of a real study with an interval of 10 % to either side and nothing to remark."""
-    found = copy.deepcopy(sections(sealed))
+    found = copy.deepcopy(analysis)
     found["reservations"] = []
     for one in found["factors"]:
         one.update(factor=2.0, low=2.0 / 1.08, high=2.0 * 1.08, note="")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import Any
 
@@ -34,19 +35,18 @@ def test_repeats_as_far_apart_as_seeds_are_no_pairs(sealed: SealedStudy) -> None
     assert "runs of the same seed are not taken for pairs" in page
 
 
-def test_windows_of_test_e_stand_on_the_page_and_in_a_table(sealed: SealedStudy) -> None:
+def test_windows_of_test_e_stand_on_the_page_and_in_a_table(sealed: SealedStudy, analysis: dict[str, Any]) -> None:
     """D20: the difference of window means is what test E judges; each window is told with its interval."""
-    found = sections(sealed)
-    rows = table(found, "equivalence")
+    rows = table(analysis, "equivalence")
     reference, fast = (
         [sealed.runs[f"run-{arm}-seed{seed}"].history for seed in (0, 1)] for arm in ("reference", "fast")
     )
     late = [np.mean([h.curve("policy_loss")[6:] for h in group if h]) for group in (fast, reference)]
     assert list(rows["window"]) == ["early", "mid", "late"]
     assert rows["difference"].iloc[2] == pytest.approx(late[0] - late[1])
-    tests = table(found, "curve_tests").iloc[0]
+    tests = table(analysis, "curve_tests").iloc[0]
     assert (tests["p_min"], tests["reference_runs"]) == (pytest.approx(1 / 3), 2)
-    page = trust.curves(found)
+    page = trust.curves(analysis)
     assert "| policy\\_loss | late" in page
 
 
@@ -92,9 +92,9 @@ def test_compilation_is_a_one_off_cost(sealed: SealedStudy, row: int) -> None:
     assert found["retained"] == (7 if row == 0 else 6)
 
 
-def test_hold_out_and_correlation_stand_on_the_page(sealed: SealedStudy) -> None:
+def test_hold_out_and_correlation_stand_on_the_page(analysis: dict[str, Any]) -> None:
     """From four reference runs on the envelope is judged by its own runs; a negative seed correlation is told."""
-    found = sections(sealed)
+    found = copy.deepcopy(analysis)
     assert "lie outside of the envelope that the other" not in trust.curves(found)
     for metric in found["curves"]:
         for row in metric["rows"]:

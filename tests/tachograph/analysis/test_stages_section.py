@@ -36,9 +36,8 @@ def told(analysis: dict[str, Any]) -> list[str]:
     return [one["what_happened"] for one in analysis["deviations"] if one["kind"] == "profile"]
 
 
-def test_profile_stands_beside_its_training_runs(sealed: SealedStudy) -> None:
+def test_profile_stands_beside_its_training_runs(sealed: SealedStudy, analysis: dict[str, Any]) -> None:
     """Each arm's rate after warm-up is the geometric mean of its runs; the step's factor stands beside the headline."""
-    analysis = sections(sealed)
     for arm, one in analysis["stages"]["arms"].items():
         rates = [
             run["rates"]["stage"]["retained"]["value"]
@@ -66,10 +65,12 @@ def test_profile_at_another_pace_is_a_deviation(sealed: SealedStudy, tmp_path: P
     assert "add up to a factor of" in text
 
 
-def test_shares_of_unsynchronised_timers_are_not_to_be_quoted(sealed: SealedStudy, tmp_path: Path) -> None:
+def test_shares_of_unsynchronised_timers_are_not_to_be_quoted(
+    sealed: SealedStudy, analysis: dict[str, Any], tmp_path: Path
+) -> None:
     """I16: the page forbids to quote the shares of the arm whose timers were not synchronised, of no other one."""
     sentence = "The shares of reference are not to be quoted"
-    assert sentence not in page(sections(sealed))
+    assert sentence not in page(analysis)
     assert sentence in page(sections(with_profile(sealed, tmp_path, synchronized=False)))
 
 
@@ -84,11 +85,13 @@ def test_speed_is_judged_without_a_profile(sealed: SealedStudy) -> None:
     assert not any("could not be judged" in sentence for sentence in sentences)
 
 
-def test_sweep_beside_the_profiles_leaves_the_stage_table(sealed: SealedStudy, tmp_path: Path) -> None:
+def test_sweep_beside_the_profiles_leaves_the_stage_table(
+    sealed: SealedStudy, analysis: dict[str, Any], tmp_path: Path
+) -> None:
     """A sweep has the role of a profile, and is none: the stages are those of the arms."""
     found = sections(beside(sealed, tmp_path, "sweep", {"schema": "forward-sweep/1"}))
     assert set(found["stages"]["arms"]) == {"reference", "fast"}
-    assert found["stages"] == sections(sealed)["stages"]
+    assert found["stages"] == analysis["stages"]
 
 
 def test_component_without_a_rate_is_told(sealed: SealedStudy, tmp_path: Path) -> None:

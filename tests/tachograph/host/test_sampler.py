@@ -10,12 +10,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tachograph.execution.supervise import supervise
 from tachograph.host.device import Device
 from tachograph.host.gpuprocesses import GpuProcess, compute_processes, parse_compute_apps
-from tachograph.host.sampler import HostSampler
+from tachograph.host.sampler import HostSampler, slope_per_minute
 from tachograph.host.sensors import UNITS, Counters, count, gauges, gpu_gauges, rates
 from tachograph.host.tools import Unknown
 from tachograph.lease.acquire import acquire
@@ -215,6 +216,34 @@ def test_everything_unknown_has_a_reason(root: Path) -> None:
         assert entry["reason"]
     assert summary["errors"] == []
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+
+
+def test_slope_of_a_temperature_is_by_least_squares() -> None:
+    """3 °C in two minutes are 1.5 per minute, also with a symmetric bump; seconds alone or two points tell none."""
+    assert slope_per_minute([(0, 60), (60, 61.5), (120, 63)]) == pytest.approx(1.5)
+    assert slope_per_minute([(10, 60), (40, 62), (100, 63.5), (130, 63)]) == pytest.approx(
+        60 * np.polyfit([10, 40, 100, 130], [60, 62, 63.5, 63], 1)[0]
+    )
+    assert slope_per_minute([(0, 60), (120, 63)]) is None
+    assert slope_per_minute([(0, 60), (5, 61), (59, 70)]) is None
+
+
+def test_temperatures_alone_have_a_slope(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The processor's temperature file rises by 2 °C in each minute of the sampler's clock; the load has no slope."""
+    now = [time.monotonic()]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    write(root / "sys/class/hwmon/hwmon1/name", "k10temp\n")
+    write(root / "proc/loadavg", "1.25 2.0 3.0 4/500 12345\n")
+    sampler = HostSampler(CPU, root=root)
+    sampler.start()
+    for minute in range(4):
+        now[0] += 60
+        write(root / "sys/class/hwmon/hwmon1/temp1_input", f"{50_000 + 2_000 * minute}\n")
+        sampler.tick()
+    assert sampler.summary()["errors"] == []
+    quantities = sampler.summary()["quantities"]
+    assert quantities["cpu_temperature"]["slope_per_minute"] == pytest.approx(2.0)
+    assert "slope_per_minute" not in quantities["load_1min"]
 
 
 def test_gauges_of_a_known_machine(root: Path) -> None:

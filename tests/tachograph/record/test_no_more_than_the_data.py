@@ -228,6 +228,23 @@ def test_figure_says_which_points_it_leaves_out(sealed: SealedStudy, analysis: d
     )
 
 
+def test_iteration_of_no_seconds_has_no_rate_of_its_own(sealed: SealedStudy, analysis: dict[str, Any]) -> None:
+    """A coarse clock shows 0 s: the iteration counts in the sums, nothing divides by it, and that is told."""
+    run = sealed.runs["run-fast-seed0"]
+    assert run.history is not None
+    history, stage = run.history, sealed.trainer.history.stage.name
+    seconds = history.durations[stage].copy()
+    seconds[3] = 0.0
+    coarse = replace(run, history=replace(history, durations={**history.durations, stage: seconds}))
+    found = sections(replace(sealed, runs={**sealed.runs, "run-fast-seed0": coarse}))
+    one = next(one for one in found["series"]["rates"] if one["run"] == "run-fast-seed0")
+    assert (min(one["stage_seconds"]) > 0, one["left_out"]) == (True, {"instant": 1})
+    told = "1 iteration gives no rate and has no point (1 of 0 s by the clock)"
+    assert told in draw(found, "rates").figure.axes[0].get_xlabel()
+    counted = next(run for run in found["runs"] if run["run"] == "run-fast-seed0")["rates"]["stage"]["whole run"]
+    assert counted["iterations"] == len(history)
+
+
 def test_one_off_cost_of_uneven_work_is_not_known(sealed: SealedStudy, analysis: dict[str, Any]) -> None:
     """Where iterations differ in work a longer one may have done more: no cost, no break-even, and why."""
     run = sealed.runs["run-fast-seed0"]
@@ -302,3 +319,26 @@ def test_decision_row_names_its_blocks(record: dict[str, Any]) -> None:
 def test_numbers_of_the_page_are_strict_json(analysis: dict[str, Any]) -> None:
     """What the new sections hold can be sealed: no number that is not finite."""
     json.dumps([analysis["remarks"], analysis["costs"], analysis["prediction"]], allow_nan=False)
+
+
+def test_time_beside_the_iterations_is_told(record: dict[str, Any]) -> None:
+    """A first run that compiled 3.5 s longer than the others stands out, as its total wall is in a factor."""
+    for run in record["runs"]:
+        first = run["run"] == "run-reference-seed0"
+        run |= {"iterations": 8, "iteration_seconds_mean": 0.5, "total_wall_seconds": 12.0 if first else 8.5}
+    told = speed.throughput(record)
+    assert "the runs of the blocks took 4.50 s (`run-" in told
+    assert "to 8.00 s (`run-reference-seed0`)" in told
+
+
+def test_programs_on_a_gpu_are_told_where_one_was_used_or_disturbed(record: dict[str, Any]) -> None:
+    """Runs on the CPU say nothing of a GPU, unless somebody else was seen on it; runs on a GPU always do."""
+    for run in record["runs"]:
+        run["host"]["gpu_processes"]["status"] = "clean"
+        run["device"]["kind"] = "cpu"
+    assert "GPU" not in head.load(record)
+    record["runs"][0]["host"]["gpu_processes"]["status"] = "contaminated"
+    assert "other programs on the GPU: contaminated." in head.load(record)
+    for run in record["runs"]:
+        run["device"]["kind"] = "gpu"
+    assert "other programs on the GPU: clean, contaminated." in head.load(record)
