@@ -14,11 +14,11 @@ METRICS = "metrics.jsonl"
 
 
 def open_metrics(path: Path, resume: bool) -> HistoryWriter:
-    """The writer of ``path``, which must not exist unless a training is resumed."""
+    """The writer of ``path``, which must not hold a row unless a training is resumed."""
     if path.parent.exists() and not path.parent.is_dir():
         raise LostCitiesError(f"{path.parent} is a file, expected a folder or none yet")
     try:
-        return HistoryWriter(path, resume=resume)
+        return HistoryWriter(path, resume=resume or (path.is_file() and path.stat().st_size == 0))
     except FileExistsError:
         raise LostCitiesError(f"{path} exists already, expected a new folder or --resume") from None
     except OSError as error:

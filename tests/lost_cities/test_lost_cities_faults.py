@@ -92,6 +92,14 @@ def test_a_console_that_is_full_or_closed_is_told(tmp_path, monkeypatch, capsys)
     assert json.loads((tmp_path / "out" / "metrics.jsonl").read_text())["iteration"] == 1
 
 
+def test_a_training_that_failed_before_its_first_row_can_start_again(tmp_path):
+    """Its empty metrics are no training: the same folder is taken again, without --resume."""
+    with pytest.raises(LostCitiesError, match="more than 1 decisions"):
+        train(tiny_config("traversal.max_decisions=1"), tmp_path / "out", seed=5)
+    assert (tmp_path / "out" / "metrics.jsonl").read_text() == ""
+    assert train(tiny_config("run.iterations=1"), tmp_path / "out", seed=5).iteration == 1
+
+
 def test_a_folder_is_for_one_training_at_a_time(tmp_path, capsys):
     """--resume beside a training that still runs, and a new training over an old checkpoint: refused, nothing lost."""
     out = tmp_path / "out"
