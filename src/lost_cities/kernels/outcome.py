@@ -12,7 +12,8 @@ is played, whose factor is 1. Every record remains unbiased, because the lot doe
 Unbiased means: within one iteration. How often a state is met depends on the traverser's own strategy of that
 iteration, and records are not weighted by its inverse, whose variance would be that of the factors above. Over the
 iterations, states that the strategy avoided weigh less than in external sampling; tests/lost_cities measures that
-exploitability falls all the same.
+exploitability falls all the same. With e = 1 at every decision the traverser plays uniformly, so that a state is met
+as often in every iteration as the other player's strategy and chance make it, and nothing is left to weigh.
 """
 
 from __future__ import annotations
