@@ -124,6 +124,17 @@ def test_planted_faults_alone_say_nothing_of_the_machine():
     assert (found["verdict"], found["planned"]) == ("INCOMPLETE", 0)
 
 
+def test_refused_and_unbuilt_kernels_alone_say_nothing_of_the_machine():
+    """Each is a warning beside cells that gave a result, and no study is made of such warnings."""
+    unbuilt = ended("correctness", "attention", {}, "kernel failure", "WARN")
+    refused = measured("correctness", "attention", {}, {"refused": "no such kernel"}, "WARN")
+    found = summary([unbuilt, refused], selftest([], FAULTS), "as-installed")
+    assert found["verdict"] == "INCOMPLETE"
+    assert found["because"] == ["no cell of the machine as it is used gave a result"]
+    cells = [unbuilt, refused, measured("correctness", "matmul", {}, {})]
+    assert summary(cells, selftest([], FAULTS), "as-installed")["verdict"] == "WARN"
+
+
 def test_a_blind_check_never_passes():
     """Cells that pass while a planted fault was missed show nothing: INCOMPLETE, and the reason is said."""
     good = measured("correctness", "matmul", {}, {})
