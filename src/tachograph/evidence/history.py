@@ -167,9 +167,7 @@ class History:
 
     def flagged(self, column: str | None) -> NDArray[np.bool_]:
         """bool[n]: where ``column`` is present and not 0; nowhere for None."""
-        if column is None:
-            return np.zeros(len(self), dtype=bool)
-        return np.nan_to_num(self.columns[column]) != 0
+        return _flagged(self.columns, column, len(self))
 
     @property
     def is_evaluation(self) -> NDArray[np.bool_]:
@@ -221,6 +219,7 @@ def read_history(path: str | Path, spec: HistorySpec) -> History:
         columns.get(spec.monotonic or ""),
         columns.get(spec.wall or ""),
         [columns[name] for name in cumulative],
+        _said_longer(spec, columns, len(line)),
         findings,
     )
     return History(
@@ -288,6 +287,19 @@ def _quantity(
     elif counter.cumulative:
         values = per_iteration(values, iteration, segment, session)
     return values * counter.scale
+
+
+def _flagged(columns: Mapping[str, Floats], column: str | None, n: int) -> NDArray[np.bool_]:
+    if column is None:
+        return np.zeros(n, dtype=bool)
+    flagged: NDArray[np.bool_] = np.nan_to_num(columns[column]) != 0
+    return flagged
+
+
+def _said_longer(spec: HistorySpec, columns: Mapping[str, Floats], n: int) -> NDArray[np.bool_]:
+    """bool[n]: rows that hold an evaluation, a compilation or a checkpoint."""
+    flags = [_flagged(columns, name, n) for name in (spec.evaluation, spec.compile_flag, spec.checkpoint)]
+    return np.logical_or.reduce(flags)
 
 
 def _tell_repeats(
