@@ -190,9 +190,12 @@ def _cache(result: Path, described: HistoryFile) -> str | None:
 
 
 def _stage_inside(history: History, described: HistoryFile) -> dict[str, Any]:
-    """The stage is part of its iteration: where it lasts longer, a column holds something else."""
+    """The stage is part of its iteration: where it lasts longer, a column holds something else.
+
+    A row whose clock stepped shows neither; the gate of the clock speaks of it.
+    """
     stage, whole = history.durations[described.stage.name], history.durations["iteration"]
-    longer = stage > whole * (1 + CLOCK_SLACK)
+    longer = history.clock_ok & (stage > whole * (1 + CLOCK_SLACK))
     detail = f"{described.stage.name} lies within its iteration"
     if longer.any():
         line = int(history.line[int(longer.argmax())])
@@ -207,9 +210,10 @@ def _stage_inside(history: History, described: HistoryFile) -> dict[str, Any]:
 def _inside_the_process(history: History, described: HistoryFile, lived: float) -> dict[str, Any]:
     """The iterations of a run happened while its process lived: seconds that add up to more are no seconds.
 
-    So look milliseconds without their ``seconds_scale``. A resumed run may hold rows of an earlier process.
+    So look milliseconds without their ``seconds_scale``. A resumed run may hold rows of an earlier process; a row
+    whose clock stepped has no seconds.
     """
-    total = float(np.nansum(history.durations["iteration"]))
+    total = float(np.nansum(history.durations["iteration"][history.clock_ok]))
     ok = described.resume or total <= lived * (1 + CLOCK_SLACK)
     detail = "the iterations lie within their process"
     if not ok:

@@ -106,6 +106,24 @@ def test_iterations_happen_while_their_process_lives(
         assert "d of all rows adds up to 3 s, the process lived 0.0035 s" in str(found.reason)
 
 
+@pytest.mark.parametrize(("step", "lived"), [(-10.13, 30.0), (3600.0, 60.0)])
+def test_step_of_the_wall_clock_leaves_the_run_valid(
+    one: tuple[PlannedRun, Trainer], tmp_path: Path, step: float, lived: float
+) -> None:
+    """I1: NTP steps back by 10.13 s, or on by an hour, in one of four rows: its stage and sum speak against nothing."""
+    rows: list[dict[str, Any]] = [{"it": i, "d": 10.0, "s": 4.0, "steps": 100} for i in (1, 2, 3, 4)]
+    rows[1]["d"] += step
+    planned, trainer = one
+    path = tmp_path / "history.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    file = HistoryFile.model_validate({**BASE, "stage": {"name": "stage", "column": "s"}})
+    described = trainer.model_copy(update={"history": file})
+    found = judge(replace(planned, amount=4), described, path, "finished", None, lived=lived)
+    assert (found.validity, found.reason) == ("valid", None)
+    assert found.ingest["counts"]["invalid clock"] == 1
+    assert whole_run(read_history(path, history_spec(file)), "iteration").value == pytest.approx(300 / 30)
+
+
 def test_cumulative_seconds_of_sessions(tmp_path: Path) -> None:
     """D16: steps over the whole training, seconds since the session began, a resume: 100 steps/s, not 300."""
     path = tmp_path / "history.jsonl"
