@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -102,6 +102,16 @@ class Phase(Model):
     parent: Text | None = None
     parallel: bool = Field(default=False, description="several of these run at the same time, so they are no sum")
     inference: bool = Field(default=False, description="it times the network's answers: a faster one could shorten it")
+
+
+def inside_itself(name: str, parents: Mapping[str, str | None]) -> bool:
+    """Whether going from part to ``parents`` leads round in a circle; a parent that is no part ends the way."""
+    seen: set[str] = set()
+    at: str | None = name
+    while at is not None and at not in seen:
+        seen.add(at)
+        at = parents.get(at)
+    return at is not None
 
 
 class Count(Model):
@@ -247,6 +257,35 @@ class HistoryFile(Model):
                 raise ValueError(f"patterns: {pattern!r} is no regular expression: {error}") from None
             if self.iteration not in columns:
                 raise ValueError(f"patterns: found {pattern!r}, expected a named group (?P<{self.iteration}>…) in it")
+        return self
+
+    @model_validator(mode="after")
+    def _names(self) -> HistoryFile:
+        columns = {"iteration": self.iteration_seconds, self.stage.name: self.stage.column}
+        if columns["iteration"] != self.iteration_seconds:
+            raise ValueError("stage.name: found 'iteration', expected another name: its column is iteration_seconds")
+        for index, phase in enumerate(self.phases):
+            expected = columns.setdefault(phase.name, phase.column)
+            if phase.column != expected:
+                raise ValueError(
+                    f"phases[{index}].column: found {phase.column!r} for {phase.name!r}, expected {expected!r} as "
+                    "before, or another name"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _parents(self) -> HistoryFile:
+        names = [phase.name for phase in self.phases]
+        parents = {phase.name: phase.parent for phase in self.phases}
+        for index, phase in enumerate(self.phases):
+            if names.count(phase.name) > 1:
+                raise ValueError(f"phases[{index}].name: found {phase.name!r} twice, expected names that differ")
+            if phase.parent is not None and (phase.parent not in names or inside_itself(phase.name, parents)):
+                known = ", ".join(name for name in names if name != phase.name) or "none"
+                raise ValueError(
+                    f"phases[{index}].parent: found {phase.parent!r}, expected a phase that contains {phase.name!r}, "
+                    f"one of: {known}{meant(phase.parent, names)}"
+                )
         return self
 
     @model_validator(mode="after")

@@ -76,6 +76,18 @@ def test_undeclared_nested_stage_breaks_the_closure() -> None:
     assert stage_table({"reference": parse_profile(data, "p.json")}).arms["reference"].publishable
 
 
+def test_parts_that_exceed_their_parent_are_told() -> None:
+    """Two kernels of 45 ms, declared inside of a forward of 70 ms, hide 20 ms from the sum: told, not to be quoted."""
+    stages = {"forward": (70.0, "network"), "kernel a": (45.0, "network"), "kernel b": (45.0, "network")}
+    data = profile_data({**stages, "rest": (30.0, "loop")})
+    data["total_seconds"] = 100.0 * 202 / 1e3
+    data["stages"][1]["parent"] = data["stages"][2]["parent"] = "forward"
+    summary = stage_table({"reference": parse_profile(data, "p.json")}).arms["reference"]
+    assert summary.closure == pytest.approx(1.0)
+    assert summary.warnings == ("kernel a, kernel b, declared inside of forward, take longer than it",)
+    assert not summary.publishable
+
+
 def test_deepspeed_timers() -> None:
     """DeepSpeed#1436: forward, backward and step fill the total, the inner timers are nested."""
     means = {
@@ -190,6 +202,10 @@ def test_cost_of_the_brackets() -> None:
         ({"stages": [{"name": "a", "seconds": "x", "calls": 1}]}, "expected the numbers"),
         ({"stages": [{"name": "a", "seconds": 1, "calls": 1}] * 2}, "'a' stands twice"),
         ({"stages": [{"name": "a", "seconds": 1, "calls": 1, "parent": "b"}]}, "unknown parent 'b'"),
+        (
+            {"stages": [{"name": n, "seconds": 1, "calls": 1, "parent": p} for n, p in ("ab", "ba")]},
+            "'a' lies inside of itself",
+        ),
     ],
 )
 def test_bad_profiles_are_refused(change: dict[str, object], message: str) -> None:
