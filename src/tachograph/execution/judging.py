@@ -52,11 +52,11 @@ class Judgement:
 
 def history_spec(history: HistoryFile) -> HistorySpec:
     """The trainer file's description of its history, as the reader wants it."""
-    seconds = {"iteration": history.iteration_seconds, **{phase.name: phase.column for phase in history.phases}}
-    seconds[history.stage.name] = history.stage.column
+    seconds = {"iteration": (history.iteration_seconds, history.iteration_start)}
+    seconds |= {phase.name: (phase.column, phase.start) for phase in (*history.phases, history.stage)}
     durations = {
-        name: Counter(column=column, cumulative=history.cumulative_seconds, scale=history.seconds_scale)
-        for name, column in seconds.items()
+        name: Counter(column, cumulative=history.cumulative_seconds, start=start, scale=history.seconds_scale)
+        for name, (column, start) in seconds.items()
     }
     extra = _extra(history)
     columns = [*history.metrics, *history.sparse_metrics, *extra]

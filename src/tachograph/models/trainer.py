@@ -99,6 +99,11 @@ class Phase(Model):
 
     name: Text
     column: Text
+    start: Text | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,  # so that a trainer without it is registered as it always was
+        description="column with the clock as the phase began, in seconds like column, which then holds it at the end",
+    )
     parent: Text | None = None
     parallel: bool = Field(default=False, description="several of these run at the same time, so they are no sum")
     inference: bool = Field(default=False, description="it times the network's answers: a faster one could shorten it")
@@ -204,6 +209,11 @@ class HistoryFile(Model):
         default=None, description="number of the first iteration, so that a later start is told; any unless given"
     )
     iteration_seconds: Text = Field(description="column with the seconds of the whole iteration")
+    iteration_start: Text | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="column with the clock as the iteration began; iteration_seconds then holds it at the end",
+    )
     seconds_scale: PositiveNumber = Field(
         default=1.0,
         description="seconds in one unit of the columns of iteration, stage and phases: 0.001 for milliseconds",
@@ -260,32 +270,11 @@ class HistoryFile(Model):
         return self
 
     @model_validator(mode="after")
-    def _names(self) -> HistoryFile:
-        columns = {"iteration": self.iteration_seconds, self.stage.name: self.stage.column}
-        if columns["iteration"] != self.iteration_seconds:
-            raise ValueError("stage.name: found 'iteration', expected another name: its column is iteration_seconds")
-        for index, phase in enumerate(self.phases):
-            expected = columns.setdefault(phase.name, phase.column)
-            if phase.column != expected:
-                raise ValueError(
-                    f"phases[{index}].column: found {phase.column!r} for {phase.name!r}, expected {expected!r} as "
-                    "before, or another name"
-                )
-        return self
-
-    @model_validator(mode="after")
-    def _parents(self) -> HistoryFile:
-        names = [phase.name for phase in self.phases]
-        parents = {phase.name: phase.parent for phase in self.phases}
-        for index, phase in enumerate(self.phases):
-            if names.count(phase.name) > 1:
-                raise ValueError(f"phases[{index}].name: found {phase.name!r} twice, expected names that differ")
-            if phase.parent is not None and (phase.parent not in names or inside_itself(phase.name, parents)):
-                known = ", ".join(name for name in names if name != phase.name) or "none"
-                raise ValueError(
-                    f"phases[{index}].parent: found {phase.parent!r}, expected a phase that contains {phase.name!r}, "
-                    f"one of: {known}{meant(phase.parent, names)}"
-                )
+    def _clock_readings(self) -> HistoryFile:
+        starts = [self.iteration_start, self.stage.start, *(phase.start for phase in self.phases)]
+        started = next((one for one in starts if one is not None), None)
+        if self.cumulative_seconds and started is not None:
+            raise ValueError(f"cumulative_seconds: found it beside the start column {started!r}, expected one of them")
         return self
 
     @model_validator(mode="after")

@@ -19,6 +19,7 @@ from tachograph.models.sentences import meant, sentence
 from tachograph.models.trainer import HistoryFile, unknown_placeholder
 from tachograph.study.planning import FILLED_LAST
 from tachograph.study.reach import refuse_undecidable
+from tachograph.study.timers import check_timers
 from tachograph.yamlfile import read_yaml
 
 M = TypeVar("M", bound=BaseModel)
@@ -52,7 +53,10 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 def load_trainer(folder: Path, name: str) -> Trainer:
     """``folder``/trainers/``name``.toml, checked."""
-    return _load_named(Trainer, folder / "trainers" / f"{name}.toml")
+    path = folder / "trainers" / f"{name}.toml"
+    trainer = _load_named(Trainer, path)
+    check_timers(trainer.history, str(path))
+    return trainer
 
 
 def load_checker(folder: Path, name: str) -> Checker:
