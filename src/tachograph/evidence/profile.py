@@ -16,7 +16,9 @@ from tachograph.models.trainer import inside_itself
 SCHEMA = "profile/1"
 REMAINDER = re.compile(r"\bremainder\b")
 # A stage that waits for the device's results, by its name.
-_BLOCKING = re.compile(r"(^|[^a-z])(host|copy|copies|cpu|numpy|item|d2h|readback|transfer|fetch)([^a-z]|$)")
+_BLOCKING = re.compile(
+    r"(^|[^a-z])(host|copy|copies|cpu|numpy|tolist|item|d2h|dtoh|readback|transfer|fetch|sync|synchroni[sz]e)([^a-z]|$)"
+)
 _TINY, _DOMINANT = 0.05, 0.5
 
 
