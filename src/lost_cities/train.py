@@ -64,7 +64,10 @@ def train(config: Config, out: Path, seed: int, resume: bool = False, report: Re
 
 
 def run_iteration(trainer: Trainer, crew: Crew, evaluator: Evaluator, checkpoint: Path) -> dict[str, Any]:
-    """One iteration; its row of metrics. Times are seconds with the device idle at both ends of a phase."""
+    """One iteration; its row of metrics. Times are seconds with the device idle at both ends of a phase.
+
+    ``traversal_network_seconds`` is what a process that walks waited for the network, the mean over the workers.
+    """
     config, iteration = trainer.config, trainer.iteration
     last = iteration == config.run.iterations
     start = trainer.now()
@@ -82,6 +85,7 @@ def run_iteration(trainer: Trainer, crew: Crew, evaluator: Evaluator, checkpoint
     row = {
         "iteration": iteration,
         "traversal_seconds": traversed - start,
+        "traversal_network_seconds": harvest.counts.network_seconds / max(1, config.traversal.num_workers),
         "memory_add_seconds": traversed - walked,
         "advantage_train_seconds": advantages_fitted - traversed,
         "strategy_train_seconds": strategy_fitted - advantages_fitted,

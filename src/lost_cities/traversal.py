@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -49,6 +50,7 @@ class Counts:
 
     ``chains``: of each traversal the most decisions of which each waits for the answer to the one before it, all of
     them in outcome sampling; branches of external sampling need not wait for each other. ``longest_chain``: of all.
+    ``network_seconds``: from asking the network until its answers are there; of several processes the sum.
     """
 
     traversals: int = 0
@@ -59,6 +61,7 @@ class Counts:
     forward_calls: int = 0
     chains: int = 0
     longest_chain: int = 0
+    network_seconds: float = field(default=0.0, compare=False)
 
     def add(self, other: Counts) -> None:
         longest = max(self.longest_chain, other.longest_chain)
@@ -106,6 +109,7 @@ class Traverser:
         start_lanes(rules, state, seed, iteration, first, last)
         answers = np.zeros((self.width, rules.actions), np.float32)
         filled = calls = 0
+        waited = 0.0
         while True:
             if filled + self.width > len(self._records.kind):
                 self._records = _doubled(rules, self._records, filled)
@@ -114,10 +118,12 @@ class Traverser:
             if of_first + of_second == 0:
                 break
             middle, end = filled + of_first, filled + of_first + of_second
+            asked = time.perf_counter()
             if of_first:
                 answers[:of_first] = forward(0, records.inputs[filled:middle])
             if of_second:
                 answers[of_first : of_first + of_second] = forward(1, records.inputs[middle:end])
+            waited += time.perf_counter() - asked
             calls += (of_first > 0) + (of_second > 0)
             self._resume(rules, state, self._memo, records, filled, answers, settings, seed, iteration, last)
             filled = end
@@ -126,9 +132,9 @@ class Traverser:
                     f"traversal.max_decisions: a traversal ({sampling.kind} sampling) has more than "
                     f"{sampling.most_decisions} decisions, expected outcome sampling or a smaller game"
                 )
-        return Harvest(_ordered(self._records, filled), self._counts(last - first, calls))
+        return Harvest(_ordered(self._records, filled), self._counts(last - first, calls, waited))
 
-    def _counts(self, traversals: int, calls: int) -> Counts:
+    def _counts(self, traversals: int, calls: int, waited: float) -> Counts:
         counts = self._lanes.counts.tolist()
         return Counts(
             traversals,
@@ -139,6 +145,7 @@ class Traverser:
             calls,
             counts[lanes.CHAINS],
             counts[lanes.LONGEST_CHAIN],
+            waited,
         )
 
 

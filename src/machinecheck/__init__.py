@@ -5,4 +5,4 @@ writes numbers, no verdict; planning, isolating, aggregating and judging is the 
 """
 
 __version__ = "1"
-METHOD_VERSION = 2  # raised when a number of an old record could not be compared with a new one
+METHOD_VERSION = 3  # raised when a number of an old record could not be compared with a new one

@@ -90,7 +90,7 @@ def measure(kind: str, operation: str, given: Mapping[str, Any]) -> dict[str, An
     with Sampler(device.torch_device) as sampler:
         measured = CELLS[kind][operation](**given)
     others += [] if device.is_cpu else [device_users()]
-    host = summary([sample for _, sample in sampler.samples], usable_processors())
+    host = summary(sampler.samples, sampler.since, usable_processors())
     return {
         "schema": SCHEMA,
         "method_version": METHOD_VERSION,

@@ -7,6 +7,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -164,6 +165,7 @@ class Sampler:
     def __init__(self, device: torch.device | None = None, interval: float = 0.25) -> None:
         self.interval = interval
         self.samples: list[tuple[float, Sample]] = []
+        self.since = time.monotonic()
         self._readers: list[Any] = [HostReader()]
         self._missing: Sample = {}
         if device is not None and device.type == "cuda":
@@ -203,15 +205,23 @@ class Sampler:
         return [(when, value) for when, value in found if isinstance(value, int | float)]
 
 
-def summary(samples: Sequence[Sample], processors: int) -> dict[str, Any]:
-    """Mean, least and greatest of each quantity, ``None`` with the reason where there was no reading."""
-    names = list(dict.fromkeys(name for sample in samples for name in sample))
+def summary(samples: Sequence[tuple[float, Sample]], since: float, processors: int) -> dict[str, Any]:
+    """Mean, least and greatest of each quantity, ``None`` with the reason where there was no reading.
+
+    ``samples`` with their times, ``since`` when sampling began (monotonic seconds). In the mean each sample counts for
+    the time since the one before it: the last one, at the end of a cell, may cover a few milliseconds in which a tick
+    of the kernel's clock looks like a busy processor.
+    """
+    names = list(dict.fromkeys(name for _, sample in samples for name in sample))
+    times = [since, *(when for when, _ in samples)]
+    covered = [end - start for start, end in pairwise(times)]
     found: dict[str, Any] = {"samples": len(samples), "unknown": {}}
     for name in names:
-        values = [sample[name] for sample in samples if name in sample]
-        known = [float(value) for value in values if not isinstance(value, Unknown)]
+        values = [sample.get(name) for _, sample in samples]
+        known = {index: float(value) for index, value in enumerate(values) if isinstance(value, int | float)}
         if known:
-            found[name] = {"mean": fmean(known), "min": min(known), "max": max(known)}
+            mean = fmean(known.values(), [covered[index] for index in known])
+            found[name] = {"mean": mean, "min": min(known.values()), "max": max(known.values())}
         else:
             found[name] = None
             found["unknown"][name] = next(value.reason for value in values if isinstance(value, Unknown))

@@ -4,4 +4,4 @@ This package is the study engine. It knows trainers by their commands and files 
 torch nor any trainer; trainers may import :mod:`tachograph.instrument` and nothing else of it.
 """
 
-__version__ = "0.4.0"
+__version__ = "0.5.0"

@@ -11,6 +11,7 @@ from tiny_lost_cities import QUICK, WITHOUT_EVALUATION, tiny_config
 
 from lost_cities.cli import main
 from lost_cities.config import load_config
+from lost_cities.engine_alone import ENCODINGS
 from lost_cities.evaluation import TIMERS, Match, play_match, summary
 from lost_cities.evaluator import Evaluator
 from lost_cities.kernels.game import step
@@ -149,6 +150,7 @@ def test_engine_alone(tmp_path):
         assert rate["value"] == pytest.approx(rate["work"] / rate["seconds"])
         assert len(rate["repeats"]) == 5
     assert result["rates"][0]["work"] > 5 * 20 * 88
+    assert result["rates"][1]["work"] == 5 * 20 * ENCODINGS
 
 
 def test_strength_before_and_after(tmp_path, capsys):

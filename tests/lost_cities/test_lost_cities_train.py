@@ -118,6 +118,7 @@ def test_metrics_have_the_documented_timers_and_close(straight):
         phases = ["traversal", "advantage_train", "strategy_train", "evaluation", "checkpoint"]
         assert sum(row[f"{phase}_seconds"] for phase in phases) == pytest.approx(row["iteration_seconds"], rel=0.25)
         assert 0 < row["memory_add_seconds"] < row["traversal_seconds"]
+        assert 0 < row["traversal_network_seconds"] < row["traversal_seconds"] - row["memory_add_seconds"]
         assert row["advantage_batch_tensor_seconds"] < row["advantage_train_seconds"]
         assert row["strategy_batch_tensor_seconds"] < row["strategy_train_seconds"]
         assert row["traversal/traversals"] == 40

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 
 import numpy as np
@@ -73,6 +74,21 @@ def test_batched_traversals_equal_single_ones(sampling, width):
     assert_same(single, chunks)
     assert (single.counts.nodes, single.counts.forced) == (chunks.counts.nodes, chunks.counts.forced)
     assert single.counts.forward_calls == single.counts.nodes > chunks.counts.forward_calls
+
+
+def test_time_of_the_network_is_told():
+    """A network that takes 2 ms per call: at least that much is its own, and of several ranges the sum."""
+    answer = row_by_row(TINY)
+
+    def slow(player, inputs):
+        time.sleep(0.002)
+        return answer(player, inputs)
+
+    walker = Traverser(TINY, OUTCOME, 20)
+    harvests = [walker.run(slow, 4, 2, start, start + 10) for start in (0, 10)]
+    for harvest in harvests:
+        assert harvest.counts.network_seconds >= 0.002 * harvest.counts.forward_calls > 0
+    assert joined(harvests).counts.network_seconds == pytest.approx(sum(h.counts.network_seconds for h in harvests))
 
 
 def test_batched_standard_games_equal_single_ones():

@@ -109,7 +109,7 @@ def test_sensors_of_a_device_without_any(monkeypatch):
     monkeypatch.setenv("PATH", "/nothing")
     with telemetry.Sampler(torch.device("cuda:0"), 0.01) as sampler:
         pass
-    found = telemetry.summary([sample for _, sample in sampler.samples], 2)
+    found = telemetry.summary(sampler.samples, sampler.since, 2)
     for name in ("clock_mhz", "power_watts", "temperature_celsius"):
         assert found[name] is None
         assert "nvidia-smi" in found["unknown"][name]

@@ -190,6 +190,19 @@ def test_attention_backends(backend):
         assert tensor["rmse"] <= 2 * tensor["baseline_rmse"]
 
 
+def test_a_wrong_math_backend_does_not_pass_beside_itself(monkeypatch):
+    """One per cent too much in fp32 alone, output and gradients, fails: math's baseline is not math."""
+    real = sdpa.attend
+
+    def off(backend, query, *more):
+        return real(backend, query, *more) * (1.01 if query.dtype == torch.float32 else 1)
+
+    monkeypatch.setattr(sdpa, "attend", off)
+    found = right(layers.attention(backend="math"))
+    assert found.verdict is Verdict.FAIL
+    assert {reason.partition(":")[0] for reason in found.reasons} >= {"output", "gradient 0"}
+
+
 def test_kernel_is_found_behind_other_nodes():
     """The fused kernel is named by its node in the graph, also under what pads and slices; "math" has none."""
     query = torch.ones(1, 2, 16, 32, requires_grad=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from machinecheck.probe import amd, host, libraries, machine, nvidia
+from machinecheck.probe import amd, host, libraries, machine, nvidia, torch_facts
 from machinecheck.unknown import Unknown, separate
 
 GIBIBYTE = 2**30
@@ -129,6 +129,12 @@ def test_nvidia_devices(tmp_path, monkeypatch):
     assert plain[0]["clock_max_mhz"] == 1980
     assert plain[0]["board_power_watts"] is None
     assert reasons == {"[0].board_power_watts": "nvidia-smi power.draw: [N/A]"}
+
+
+def test_blas_that_is_linked_into_torch():
+    """torch's MKL is in no list of loaded libraries: torch itself names it, or it is unknown."""
+    assert torch_facts.blas("LAPACK_INFO=mkl, Build settings: BLAS_INFO=mkl, USE_MKL=ON") == "mkl"
+    assert torch_facts.blas("LAPACK_INFO=mkl") is None
 
 
 @pytest.mark.parametrize("text", ["No devices were found\n", "<xml>", "a,b\nc\n"])

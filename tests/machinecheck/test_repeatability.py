@@ -132,13 +132,19 @@ def test_nan_results_fail_and_are_counted_each_time():
 
 
 def test_processes_that_differ_warn():
-    """Two processes that differ warn; two thread counts that differ sum in another order, and pass."""
+    """Two processes that differ warn and are no reference; two thread counts that differ sum in another order."""
     one = rows_of(lambda: torch.ones(4))[0]
     other = rows_of(lambda: torch.ones(4) + 1e-7)[0]
     found = judge([one, other | {"process": 1}])
     assert found.verdict is Verdict.WARN
     assert found.reasons == ["two processes give different bytes at 4 threads"]
-    assert judge([one, other | {"threads": 2}]).verdict is Verdict.PASS
+    assert usable(found) == ("FAIL", "REFERENCE NOT REPEATABLE (two processes give different bytes at 4 threads)")
+    other_order = judge([one, other | {"threads": 2}])
+    assert other_order.verdict is Verdict.PASS
+    assert usable(other_order)[0] == "PASS"
+    assert not other_order.derived["alike_over_threads"]
+    assert judge([one, one | {"threads": 2}]).derived["alike_over_threads"]
+    assert judge([one]).derived["alike_over_threads"] is None
 
 
 def test_nothing_measured_is_incomplete():

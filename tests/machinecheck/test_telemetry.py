@@ -17,13 +17,25 @@ def sample(foreign: float = 0.0, stolen: float = 0.0, **more):
     return {"load_average": 0.1, "foreign_processors": foreign, "stolen_processors": stolen} | more
 
 
+def every_second(*samples):
+    """The summary of readings that were taken a second apart."""
+    return telemetry.summary([(float(second), one) for second, one in enumerate(samples, 1)], 0.0, 2)
+
+
 def test_unknown_is_null_with_a_reason():
     """A quantity without any reading is null and says why; one with some readings uses those."""
-    found = telemetry.summary([sample(power_watts=Unknown("N/A")), sample(power_watts=Unknown("N/A"))], 2)
+    found = every_second(sample(power_watts=Unknown("N/A")), sample(power_watts=Unknown("N/A")))
     assert found["power_watts"] is None
     assert found["unknown"] == {"power_watts": "N/A"}
-    mixed = telemetry.summary([sample(power_watts=Unknown("N/A")), sample(power_watts=50.0)], 2)
+    mixed = every_second(sample(power_watts=Unknown("N/A")), sample(power_watts=50.0))
     assert mixed["power_watts"] == {"mean": 50, "min": 50, "max": 50}
+
+
+def test_a_mean_is_over_time():
+    """One tick of the kernel's clock in the last 10 ms of ten quiet seconds is no half of a processor."""
+    found = telemetry.summary([(10.0, sample(foreign=0.0)), (10.01, sample(foreign=1.0))], 0.0, 2)
+    assert found["foreign_processors"] == {"mean": pytest.approx(0.01 / 10.01), "min": 0.0, "max": 1.0}
+    assert found["samples"] == 2
 
 
 def test_own_work_is_not_foreign():
@@ -69,7 +81,7 @@ def test_counters_of_energy():
 
 def test_other_programs_on_the_device():
     """Another program on the device is named; an unreadable list is unknown, never "none"."""
-    quiet = telemetry.summary([sample()], 2)
+    quiet = every_second(sample())
     mine, other = {"pid": 7, "name": "me"}, {"pid": 226424, "name": "llama-server"}
     assert telemetry.with_device_users(quiet, [[mine], [mine]], 7)["device_users"] == []
     shared = telemetry.with_device_users(quiet, [[mine], [mine, other]], 7)

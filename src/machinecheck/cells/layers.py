@@ -152,7 +152,8 @@ def attention(
 ) -> dict[str, Any]:
     """One attention backend: taken or refused, which kernel ran, output and gradients beside math's.
 
-    The baseline is torch's math backend on the same device; float64 is math and the formula on the processor.
+    The baseline is torch's math backend on the same device, and of math itself, which beside itself would always
+    pass, the formula on the processor; float64 is math and the formula on the processor.
     """
     if backend not in sdpa.BACKENDS:
         raise MachineCheckError(f"backend: found {backend!r}, expected one of {', '.join(sdpa.BACKENDS)}")
@@ -182,7 +183,8 @@ def attention(
     )
     if not reference.usable:
         return reference.unusable()
-    baseline = _run(through("math"), values, upstream, where, kind.dtype, clean)
+    known, there = (formula, host) if backend == "math" else (through("math"), where)
+    baseline = _run(known, values, upstream, there, kind.dtype, clean)
     results = _run(through(backend), values, upstream, where, kind.dtype, Planter(planted()))
     return _compared(reference, results, baseline) | {"kernel": sdpa.kernel_name(backend, query)}
 

@@ -6,6 +6,7 @@ Run as ``python -m machinecheck.probe.torch_facts`` for what is known without to
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Any
 
@@ -59,6 +60,12 @@ def devices() -> list[dict[str, Any]]:
     return [_device(index) | {"attention": attention_kernels(f"cuda:{index}")} for index in range(count)]
 
 
+def blas(build: str) -> str | None:
+    """The BLAS library that torch was built with; linked into torch, it is in no list of loaded libraries."""
+    found = re.search(r"\bBLAS_INFO=(\w+)", build)
+    return found[1] if found else None
+
+
 def facts() -> dict[str, Any]:
     """Build, runtimes, effective threads and kernels, attention backends, doubled libraries."""
     torch.ones(8, 8) @ torch.ones(8, 8)  # loads what is loaded on first use
@@ -66,6 +73,7 @@ def facts() -> dict[str, Any]:
     return {
         "version": str(torch.__version__),
         "build": torch.__config__.show(),
+        "blas": blas(torch.__config__.show()),
         "cuda": torch.version.cuda,
         "hip": torch.version.hip,
         "cudnn": torch.backends.cudnn.version() if torch.cuda.is_available() else None,

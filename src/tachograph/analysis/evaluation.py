@@ -70,11 +70,11 @@ def evaluation_of(
 
     Each kind (``games`` at most, ``subjects`` with the games of each) is compared with the plain iterations of its own
     runs, all after ``warmup``. ``excess``: mean of its iterations minus the plain mean of their run, seconds, with its
-    95 % interval. ``told``: the interval lies above 0. ``checkpoints`` of these iterations wrote one, and ``saving``
-    says what became of that: see :func:`_without_saving`. ``timer``: the trainer's own timer, which may tell less, with
-    the least and the most of it. ``by_excess`` and ``by_timer``: seconds per iteration at the observed interval
-    (``every``, by ``every_from``) and at the registered ones; by the excess null unless it is told. Raises PhaseError
-    if no run of the arm holds an evaluation, or none holds both.
+    95 % interval; ``work_ratio`` is that of their work. ``told``: the interval lies above 0. ``checkpoints`` of these
+    iterations wrote one, and ``saving`` says what became of that: see :func:`_without_saving`. ``timer``: the trainer's
+    own timer, which may tell less, with the least and the most of it. ``by_excess`` and ``by_timer``: seconds per
+    iteration at the observed interval (``every``, by ``every_from``) and at the registered ones; by the excess null
+    unless it is told. Raises PhaseError if no run of the arm holds an evaluation, or none holds both.
     """
     if not histories:
         raise PhaseError("no run of the arm counts")
@@ -131,6 +131,7 @@ def _cost(runs: Sequence[_Run], declared: Evaluation, kind: Kind, every: float, 
         "plain_iterations": sum(len(pair.plain) for pair in pairs if len(pair.held)),
         "seconds": found.held,
         "plain_seconds": found.plain,
+        "work_ratio": _work_ratio(runs, compared),
         "excess": found.excess,
         "excess_low": None if half is None else found.excess - half,
         "excess_high": None if half is None else found.excess + half,
@@ -142,6 +143,16 @@ def _cost(runs: Sequence[_Run], declared: Evaluation, kind: Kind, every: float, 
         "every_from": every_from,
         "breakdown": _breakdown(runs, held, declared, kind, timer),
     }
+
+
+def _work_ratio(runs: Sequence[_Run], compared: Sequence[Rows]) -> float | None:
+    """Mean work of an iteration with an evaluation over that of a plain one of its own run; None where it is unknown.
+
+    An excess compares seconds whatever the work: where it differs, the difference is in the excess.
+    """
+    held = sum(float(run.history.work[rows].sum()) for run, rows in zip(runs, compared, strict=True))
+    plain = sum(len(rows) * float(run.history.work[run.plain].mean()) for run, rows in zip(runs, compared, strict=True))
+    return held / plain if np.isfinite(held) and plain > 0 else None
 
 
 def _without_saving(runs: Sequence[_Run], held: Sequence[Rows]) -> tuple[Sequence[Rows], str]:

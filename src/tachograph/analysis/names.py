@@ -5,8 +5,8 @@ from __future__ import annotations
 from tachograph.models import AnyStudy, MachineStudy, Program, Study, Trainer
 
 TABLES_OF_MACHINES = (
-    "cells", "correctness", "repeatability", "matmul", "formats", "training", "speedups", "clocks", "workarounds",
-    "soak", "series", "selftest", "preflight", "attempts", "deviations",
+    "cells", "correctness", "repeatability", "matmul", "formats", "training", "speedups", "batches", "clocks",
+    "clock_falls", "workarounds", "soak", "series", "selftest", "preflight", "attempts", "deviations",
 )  # fmt: skip
 FIGURES_OF_MACHINES = ("matmul", "training", "clock", "soak")
 

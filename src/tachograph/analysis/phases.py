@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tachograph.analysis.factors import factor_of
 from tachograph.analysis.rates import ITERATION, RETAINED, plain_rows
 from tachograph.analysis.sealed import SealedStudy
 from tachograph.evidence import amdahl
@@ -105,24 +106,19 @@ def _check(
     the measured factor by arithmetic. ``most``: the phase beside the stage whose seconds changed most.
     """
     stage = sealed.trainer.history.stage
-    found = {
-        one["quantity"]: one
-        for one in factors
-        if one["numerator"] == arm and one["quantity"] in ("stage", ITERATION) and one["kind"] == RETAINED
-    }
-    if len(found) < 2 or any(one["factor"] is None for one in found.values()):
+    gained, whole = (factor_of(factors, arm, quantity, RETAINED) for quantity in ("stage", ITERATION))
+    if gained is None or whole is None:
         return None
     share = _share_of_stage(sealed, sealed.study.design.reference)
-    whole, gained = found[ITERATION], found["stage"]["factor"]
-    one = amdahl.check({stage.name: share}, {stage.name: gained}, whole["factor"])
+    one = amdahl.check({stage.name: share}, {stage.name: gained.factor}, whole.factor)
     return {
         "arm": arm,
         **vars(one),
         "stage": stage.name,
         "share": share,
-        "stage_factor": gained,
-        "measured_low": whole["low"],
-        "measured_high": whole["high"],
+        "stage_factor": gained.factor,
+        "measured_low": whole.low,
+        "measured_high": whole.high,
         "most": _changed_most(arms[sealed.study.design.reference], arms[arm], stage.name),
     }
 

@@ -15,7 +15,10 @@ Row = dict[str, Any]
 
 
 def forward_sweep(sealed: SealedStudy) -> dict[str, Any]:
-    """``rows``, ``peak`` and ``monotone`` of the sweep with the ``supply`` of each arm beside it, or a ``reason``."""
+    """``rows``, ``peak`` and ``monotone`` of the sweep with the ``supply`` of each arm beside it, or a ``reason``.
+
+    ``network``: the widths of its layers, empty where the trainer does not say. ``warm_up``, ``calls``: as registered.
+    """
     if sealed.study.sweep is None:
         return _without("no sweep is registered", registered=False)
     run = next((run for run in sealed.of_role("profile") if run.planned.arm == SWEEP), None)
@@ -27,12 +30,14 @@ def forward_sweep(sealed: SealedStudy) -> dict[str, Any]:
         found = sweep(sizes, [float(row["microseconds_per_call"]) / 1e6 for row in content["rows"]])
         if sizes != sealed.study.sweep.batch_sizes:
             raise ValueError(f"found batch sizes {sizes}, expected {sealed.study.sweep.batch_sizes}")
-        described = {"device": str(content["device"]), "threads": content.get("threads")}
+        network = [int(width) for width in content.get("network") or []]
+        described = {"device": str(content["device"]), "threads": content.get("threads"), "network": network}
     except (KeyError, TypeError, ValueError) as error:
         source = f"{run.attempt.folder}/{run.facts['result']}"
         return _without(f"{source}: {error}, expected rows with batch_size and microseconds_per_call")
     supplies = [one for arm in sealed.study.arms if (one := _supply(sealed, arm, found))]
-    return {"registered": True, **described, **asdict(found), "supply": supplies}
+    made = {"warm_up": sealed.study.sweep.warm_up, "calls": sealed.study.sweep.calls}
+    return {"registered": True, **described, **made, **asdict(found), "supply": supplies}
 
 
 def _without(reason: str, *, registered: bool = True) -> dict[str, Any]:

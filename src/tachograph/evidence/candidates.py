@@ -64,7 +64,10 @@ def judge_candidate(
     if parity in UNRELIABLE_BASE or curves in REJECTING:
         return rejected(Reason.NOT_MATCHED)
     if factor is None or factor.low is None or factor.low < minimum_effect:
-        return rejected(Reason.NO_GAIN, f"; no gain of {minimum_effect:g}x is shown")
+        excluded = factor is not None and factor.high is not None and factor.high < minimum_effect
+        return rejected(
+            Reason.NO_GAIN, f"; a gain of {minimum_effect:g}x is not shown{'' if excluded else ', nor excluded'}"
+        )
     accepted = SHOWING | ({CurveVerdict.MATCHED_DIFFERENT} if detectable_difference_allowed else set())
     if parity is not ParityVerdict.PASS and curves not in accepted:
         why = f"; a gain of {minimum_effect:g}x is shown, but neither numerics parity nor matched curves are"

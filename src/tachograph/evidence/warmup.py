@@ -68,18 +68,14 @@ class Steadiness:
     @property
     def headline(self) -> bool:
         """Whether a factor may stand at the top at all."""
-        return self.outcome is not Outcome.INSUFFICIENT and not self._gross
-
-    @property
-    def _gross(self) -> bool:
-        return max(self.halves, 1 / (1 + self.halves) - 1) >= GROSS - 1
+        return self.no_headline is None
 
     @property
     def no_headline(self) -> str | None:
         """Why no factor may stand at the top, None where one may."""
         if self.outcome is Outcome.INSUFFICIENT:
             return f"only {self.retained} of {counted(self.rows, 'iteration')} can give a rate after the warm-up"
-        if self._gross:
+        if max(self.halves, 1 / (1 + self.halves) - 1) >= GROSS - 1:
             return f"its later half changed by {self.halves:+.1%} at equal work, which is {GROSS:g} times or more"
         return None
 

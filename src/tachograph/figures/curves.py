@@ -11,6 +11,8 @@ from matplotlib.ticker import MaxNLocator
 from tachograph.figures.style import GREY, LINES, SETTINGS, Drawing, looks, new_figure, title
 
 COLUMNS = 2
+BAND: Any = {"color": "#f0e442", "alpha": 0.35}
+MARGIN = "registered margin of a window's mean,\nabout the reference mean"
 
 
 def draw_curves(analysis: dict[str, Any]) -> Drawing:
@@ -28,7 +30,8 @@ def draw_curves(analysis: dict[str, Any]) -> Drawing:
             axes = panels[place // COLUMNS][place % COLUMNS]
             _margin(axes, metric, [one for one in runs if one["arm"] == reference and one["role"] == "run"])
             for one in runs:
-                _line(axes, one, metric["metric"], looks(analysis)[one["arm"]], seeds)
+                beneath = one["arm"] == reference  # larger marks, that are seen beneath those of an equal curve
+                _line(axes, one, metric["metric"], looks(analysis)[one["arm"]], seeds, 4.5 if beneath else 2.5)
             axes.set_title(metric["label"], loc="left")
             _whole_iterations(axes, runs)
             if place // COLUMNS == rows - 1 or place + COLUMNS >= len(metrics):
@@ -36,7 +39,7 @@ def draw_curves(analysis: dict[str, Any]) -> Drawing:
         for empty in range(len(metrics), rows * COLUMNS):
             panels[empty // COLUMNS][empty % COLUMNS].set_visible(False)
         handles, labels = panels[0][0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=8)
+        figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=8)
         figure.suptitle(
             title(analysis, "Curves of the blocks, and of the A/A run"),
             x=0.01,
@@ -46,7 +49,7 @@ def draw_curves(analysis: dict[str, Any]) -> Drawing:
     return Drawing(figure)
 
 
-def _line(axes: Any, one: dict[str, Any], column: str, look: Any, seeds: list[int]) -> None:
+def _line(axes: Any, one: dict[str, Any], column: str, look: Any, seeds: list[int], size: float) -> None:
     values = [np.nan if value is None else value for value in one["metrics"][column]]
     repeat = one["role"] == "aa"
     axes.plot(
@@ -57,7 +60,7 @@ def _line(axes: Any, one: dict[str, Any], column: str, look: Any, seeds: list[in
         linewidth=2.6 if repeat else 1.2,
         alpha=0.35 if repeat else 1.0,
         marker=None if repeat else look.mark,
-        markersize=3,
+        markersize=size,
         markevery=max(1, len(values) // 12),
         label=f"{one['arm']} seed {one['seed']}" + (" again (A/A)" if repeat else ""),
         zorder=1 if repeat else 2,
@@ -75,7 +78,10 @@ def _whole_iterations(axes: Any, runs: list[dict[str, Any]]) -> None:
 
 
 def _margin(axes: Any, metric: dict[str, Any], references: list[dict[str, Any]]) -> None:
-    """The registered margin around the mean of the reference runs, over the iterations that all of them have."""
+    """The registered margin around the mean of the reference runs, where all of them have the metric.
+
+    It is a bar where the iterations beside one lack the metric, as between evaluations: a band would have no width.
+    """
     if metric["margin"] is None or not references:
         return
     common = sorted(set.intersection(*(set(one["iteration"]) for one in references)))
@@ -86,12 +92,9 @@ def _margin(axes: Any, metric: dict[str, Any], references: list[dict[str, Any]])
         [np.mean([np.nan if run[i] is None else run[i] for run in by_run]) for i in common], dtype=np.float64
     )
     margin = metric["margin"]["value"]
-    axes.fill_between(
-        common,
-        mean - margin,
-        mean + margin,
-        color="#f0e442",
-        alpha=0.35,
-        linewidth=0,
-        label="registered margin (of means over a window) about the reference mean",
-    )
+    there = np.isfinite(mean)
+    alone = there & ~np.append(there[1:], False) & ~np.insert(there[:-1], 0, False)
+    axes.fill_between(common, mean - margin, mean + margin, linewidth=0, label=MARGIN, **BAND)
+    at = np.array(common)[alone]
+    axes.use_sticky_edges = False  # a bar would end at the frame
+    axes.bar(at, 2 * margin, width=0.5, bottom=mean[alone] - margin, zorder=0, **BAND)

@@ -43,7 +43,7 @@ def draw_training(analysis: dict[str, Any]) -> Drawing:
     rows = [row for row in analysis["rows"]["training"] if row["samples_per_second"] is not None]
     return _lines(
         analysis,
-        "Training, best of blocks",
+        "Training, best of several blocks: lower bounds (≥)",
         rows,
         lambda row: f"{row['parameters']:,} parameters, {row['dtype']}, {row['device']}{_arm(analysis, row)}",
         lambda row: float(row["batch"]),

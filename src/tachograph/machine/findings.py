@@ -16,7 +16,7 @@ from tachograph.wording import counted, verb
 
 KINDS = {
     "correctness": ("Right", "gave results that rounding explains"),
-    "repeatability": ("Repeats", "gave the same bytes each time"),
+    "repeatability": ("Repeats", "gave the same bytes each time at the same number of threads"),
     "throughput": ("Fast", "gave a rate to rely on"),
     "soak": ("Lasts", "stayed finite, learned and kept the speed"),
 }
@@ -75,6 +75,8 @@ def _kind(kind: str, measured: Sequence[MeasuredCell]) -> str:
     also = [f"{parts[part]} {part}" for part in PARTS if parts[part]]
     if parts[HELD_BACK]:
         also.append(_why_held_back([one for one in measured if _part(one) == HELD_BACK]))
+    lasted = [seconds for one in measured if (seconds := one.measured.get("seconds")) is not None]
+    also += [f"the longest took {max(lasted):,.0f} s"] if kind == "soak" and lasted else []
     reasons: dict[str, list[str]] = {}
     for one in measured:
         if one.verdict is Verdict.WARN and one.outcome == DONE:
@@ -102,14 +104,14 @@ def _why_held_back(cells: Sequence[MeasuredCell]) -> str:
 
 def _twice(measured: Sequence[MeasuredCell]) -> list[str]:
     """A library that was loaded from two files has two sets of threads and of bugs (document 003's second runtime)."""
-    copies: dict[str, int] = {}
+    copies: dict[str, list[str]] = {}
     for one in measured:
         found = (one.record or {}).get("effective", {})
         for name in found.get("library_copies", {}) if isinstance(found, dict) else {}:
-            copies[name] = copies.get(name, 0) + 1
+            copies.setdefault(name, []).append(one.cell.name)
     return [
-        f"Two copies of {name} were loaded into one process, in {counted(count, 'cell')}."
-        for name, count in copies.items()
+        f"Two copies of {name} were loaded into one process, in {counted(len(cells), 'cell')} ({', '.join(cells)})."
+        for name, cells in copies.items()
     ]
 
 

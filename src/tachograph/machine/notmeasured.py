@@ -22,6 +22,7 @@ QUANTITIES = {
     "cpu_temperature_celsius": "temperature of the processor",
     "foreign_processors": "work of other programs",
 }
+MIXED = ("fp16", "bf16")  # of a training, these formats mean mixed precision
 ASKED: tuple[CellKind, ...] = ("correctness", "repeatability")  # kinds of which a reader wants to know what is left out
 
 
@@ -65,6 +66,12 @@ def not_measured(measured: Sequence[MeasuredCell], sections: Mapping[str, Any]) 
         say("accelerators", "every cell ran on the processor")
     if len({one.cell.arm for one in own}) == 1:
         say("environment workarounds", "one environment is registered")
+    trained = of_kind(own, "throughput", "training")
+    if trained and not any(one.settings.get("dtype") in MIXED for one in trained):
+        say("training in mixed precision", "no cell asks for it")
+    repeated = [one for one in of_kind(own, "repeatability") if "onednn" in one.settings]
+    if repeated and all(one.settings["onednn"] and one.settings["device"] == "cpu" for one in repeated):
+        say("repeatability with oneDNN switched off", "no cell asks for it")
     without = _without_peak(own)
     if without:
         say("share of the peak", f"no peak is declared for {without}, so these rates were held against none")

@@ -45,6 +45,54 @@ def format_ratios(rows: Sequence[Mapping[str, Any]], slow: str = "fp32") -> list
     ]
 
 
+def over_batches(rows: Sequence[Mapping[str, Any]]) -> list[Row]:
+    """How many times the rate of the smallest batch each network has at its largest one, on one device."""
+    found = []
+    for members in _grouped(rows, ("channels", "dtype", "device", "arm")):
+        rated = sorted((row for row in members if row["samples_per_second"] is not None), key=lambda row: row["batch"])
+        if len(rated) < 2:
+            continue
+        first, last = rated[0], rated[-1]
+        withheld = _withheld(first, last)
+        ratio = None if withheld else rates.speed_up(last["samples_per_second"], first["samples_per_second"])
+        found.append(
+            {key: first[key] for key in ("channels", "parameters", "dtype", "device", "arm")}
+            | {"from_batch": first["batch"], "to_batch": last["batch"], "unit": "samples/s"}
+            | {"ratio": ratio, "withheld": withheld}
+        )
+    return found
+
+
+def clock_falls(rows: Sequence[Mapping[str, Any]]) -> list[Row]:
+    """By what fraction a device's clock at the highest load of the host is below that at the lowest one.
+
+    ``rows`` with loads rising, as :func:`tachograph.machine.tables.clocks` gives them. Nothing of a device whose
+    clock never changed: its system gives a constant.
+    """
+    return [
+        {
+            "device": first["device"],
+            "arm": first["arm"],
+            "least_load": first["load"],
+            "clock_at_least": first["clock_mhz"],
+            "most_load": last["load"],
+            "clock_at_most": last["clock_mhz"],
+            "fall": rates.fall(first["clock_mhz"], last["clock_mhz"]),
+        }
+        for members in _grouped(rows, ("device", "arm"))
+        for first, last in [(members[0], members[-1])]
+        if len({row["clock_mhz"] for row in members}) > 1
+    ]
+
+
+def _grouped(rows: Sequence[Mapping[str, Any]], keys: tuple[str, ...]) -> list[list[Mapping[str, Any]]]:
+    """Rows that are alike in ``keys``, in the order of their first ones."""
+    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[key] for key in keys), []).append(row)
+    return list(groups.values())
+
+
 def _over(
     rows: Sequence[Mapping[str, Any]], column: str, base: str, same: tuple[str, ...], rate: str
 ) -> Iterator[tuple[Mapping[str, Any], float | None, str | None]]:

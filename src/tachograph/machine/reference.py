@@ -18,7 +18,7 @@ def usable_as_reference(one: MeasuredCell) -> tuple[str, str]:
     if one.outcome != DONE or one.verdict is Verdict.INCOMPLETE:
         return "NO VERDICT", f"not measured ({'; '.join(one.reasons) or one.outcome})"
     if one.cell.kind == "repeatability":
-        if not one.measured["repeats_in_process"]:
+        if not one.measured["repeats_in_process"] or one.measured["repeats_across_processes"] is False:
             return "FAIL", f"{NOT_REPEATABLE} ({'; '.join(one.reasons)})"
         if one.verdict is not Verdict.FAIL:
             return "PASS", repeats(one.measured["by_threads"])

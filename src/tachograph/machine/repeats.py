@@ -65,6 +65,9 @@ def _judge_rows(rows: Sequence[Row], dtype: str, bounds: Bounds) -> Judged:
         {
             "repeats_in_process": repeats_within,
             "repeats_across_processes": repeats_across if len({row.process for row in rows}) > 1 else None,
+            "alike_over_threads": len({one for found in by_threads.values() for one in found}) == 1
+            if len(by_threads) > 1
+            else None,
             "by_threads": [
                 _count([row for row in rows if row.threads == threads], len(found))
                 for threads, found in by_threads.items()

@@ -54,7 +54,7 @@ def sections(sealed: SealedMachine) -> dict[str, Any]:
 
 def rows(measured: list[MeasuredCell]) -> dict[str, Any]:
     """Rows of every table, by name."""
-    matmul, training = tables.matmul(measured), tables.training(measured)
+    matmul, training, clocks = tables.matmul(measured), tables.training(measured), tables.clocks(measured)
     return {
         "cells": tables.cells(measured),
         "correctness": tables.correctness(measured),
@@ -63,7 +63,9 @@ def rows(measured: list[MeasuredCell]) -> dict[str, Any]:
         "formats": ratios.format_ratios(matmul),
         "training": training,
         "speedups": ratios.speed_ups(training),
-        "clocks": tables.clocks(measured),
+        "batches": ratios.over_batches(training),
+        "clocks": clocks,
+        "clock_falls": ratios.clock_falls(clocks),
         "workarounds": tables.workarounds(measured),
         "soak": tables.soak(measured),
         "series": tables.series(measured),

@@ -65,6 +65,7 @@ def correctness(measured: Iterable[MeasuredCell]) -> list[Row]:
                 "arm": one.cell.arm,
                 "operation": one.cell.operation,
                 "device": one.settings.get("device"),
+                "of": described(one.settings),
                 "outcome": one.outcome,
                 "verdict": str(one.verdict),
                 **{name: one.derived.get(name) for name in FIGURES},
@@ -72,6 +73,14 @@ def correctness(measured: Iterable[MeasuredCell]) -> list[Row]:
             }
         )
     return rows
+
+
+HOW_OFTEN = ("device", "processes", "repeats", "seed", "threads")  # settings that do not say what is computed
+
+
+def described(settings: Mapping[str, Any]) -> str:
+    """Which inputs a cell is about, as ``form=A@B, size=512``: a verdict holds for these and for no others."""
+    return ", ".join(f"{name}={value}" for name, value in sorted(settings.items()) if name not in HOW_OFTEN)
 
 
 def repeatability(measured: Iterable[MeasuredCell]) -> list[Row]:
@@ -83,6 +92,8 @@ def repeatability(measured: Iterable[MeasuredCell]) -> list[Row]:
             "operation": one.cell.operation,
             "backend": _backend(one.settings),
             "device": one.settings["device"],
+            "of": described(one.settings),
+            "alike_over_threads": one.measured.get("alike_over_threads"),
             "verdict": str(one.verdict),
         }
         | count
@@ -194,7 +205,7 @@ def clocks(measured: Iterable[MeasuredCell]) -> list[Row]:
 
 
 def soak(measured: Iterable[MeasuredCell]) -> list[Row]:
-    """One row per soak: steps, losses, parameters that are not finite, rates of the first and the last quarter."""
+    """One row per soak: steps, seconds, losses, parameters not finite, last over first quarter's rate, verdict."""
     rows = []
     for one in of_kind(measured, "soak"):
         numbers, settings = one.measured, one.settings
@@ -202,6 +213,7 @@ def soak(measured: Iterable[MeasuredCell]) -> list[Row]:
             "channels": settings["channels"],
             "batch": settings["batch"],
             "steps": numbers["steps"],
+            "seconds": numbers["seconds"],
             "first_loss": numbers["first_loss"],
             "last_loss": numbers["last_loss"],
             "nonfinite_parameters": numbers["nonfinite_parameters"],

@@ -85,6 +85,7 @@ def _derived(steps: Steps) -> dict[str, Any]:
     first, last = _rate(ends[: quarter + 1]), _rate(ends[-quarter - 1 :])
     return {
         "steps": len(steps.losses),
+        "seconds": ends[-1] - ends[0] if len(ends) > 1 else None,  # from the end of the first step on
         "first_loss": steps.losses[0],
         "last_loss": steps.losses[-1],
         "speed_last_over_first": None if first is None or last is None else last / first,

@@ -94,5 +94,8 @@ def _reach(one: dict[str, Any]) -> str:
     if not one["missing"]:
         return f"The plan could reach every outcome of the rule for {text(one['arm'])}."
     missing = "\n".join(f"- {text(sentence)}" for sentence in one["missing"])
-    found = f"Out of reach of this plan for {text(one['arm'])}, under the registered assumptions:\n\n{missing}"
+    found = (
+        f"Not to be expected of this plan for {text(one['arm'])}, as known before the first run from the registered "
+        f"assumptions alone:\n\n{missing}"
+    )
     return f"{found}\n\n{text(one['whatever_the_seeds'])}." if one["whatever_the_seeds"] else found

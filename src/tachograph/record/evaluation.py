@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tachograph.record.markdown import UNKNOWN, percent, significant, table, text
+from tachograph.record.speed import SAME_WORK
 from tachograph.wording import counted
 
 Record = dict[str, Any]
@@ -53,7 +54,7 @@ def _cost(name: str, one: dict[str, Any]) -> str:
     if one["excess_low"] is not None and _spreads(one):
         sentence += f" (95% interval {significant(one['excess_low'])} to {significant(one['excess_high'])} s)"
     sentence += _saving(one)
-    timer = f"The trainer's own timer says {significant(one['timer'], 4)} s"
+    timer = f"{_work(one)}The trainer's own timer says {significant(one['timer'], 4)} s"
     if one["evaluations"] > 1:
         timer += f" ({significant(one['timer_low'])} to {significant(one['timer_high'])} s)"
     if one["saving"] == "inside":
@@ -71,6 +72,14 @@ def _cost(name: str, one: dict[str, Any]) -> str:
     else:
         timer += f", {significant(abs(more), 4)} s {'less' if more > 0 else 'more'} than the iteration shows"
     return f"{sentence}. {timer}."
+
+
+def _work(one: dict[str, Any]) -> str:
+    """Whether the iterations that are compared did the same work; a longer one may have done more."""
+    ratio = one.get("work_ratio")
+    if ratio is None or abs(ratio - 1) <= SAME_WORK:
+        return ""
+    return f"An iteration with one did {ratio:.2f} times the work of one without, which is in the excess. "
 
 
 def _saving(one: dict[str, Any]) -> str:
@@ -142,7 +151,7 @@ def _subjects(name: str, one: dict[str, Any]) -> str:
         parts = [UNKNOWN if row["timers"][name] is None else significant(row["timers"][name]) for name in names]
         rest = UNKNOWN if row["remainder"] is None else significant(row["remainder"])
         rows.append([text(row["subject"]), str(row["evaluations"]), significant(row["elapsed"]), *parts, rest])
-    headers = ["evaluated against", "times", "elapsed s", *(text(name) for name in names), "remainder"]
+    headers = ["evaluated against", "evaluations", "elapsed s", *(text(name) for name in names), "remainder"]
     if found["parallel"]:
         how = (
             f"They are evaluated at the same time, so their seconds are no sum (it would be "

@@ -220,9 +220,13 @@ def load(record: Record) -> str:
             f"{what} {min(means):.2f} in the quietest run, {max(means):.2f} in the busiest, at most "
             f"{max(one['max'] for one in known):.2f}"
         )
-    programs = {run["host"]["gpu_processes"]["status"] for run in record["runs"]}
-    on_gpu = f"other programs on the GPU: {', '.join(sorted(programs))}"
-    return f"While the training runs went on: {'; '.join(sentences)}; {on_gpu}."
+    programs = {
+        run["host"]["gpu_processes"]["status"]
+        for run in record["runs"]
+        if run["device"]["kind"] != "cpu" or run["host"]["gpu_processes"]["status"] == "contaminated"
+    }
+    sentences += [f"other programs on the GPU: {', '.join(sorted(programs))}"] if programs else []
+    return f"While the training runs went on: {'; '.join(sentences)}."
 
 
 def commands(record: Record) -> str:

@@ -105,7 +105,7 @@ def machine(record: Record) -> str:
     torch = facts["torch"] or {}
     seen = torch.get("devices") or []
     rows += [[f"torch's device {index}", text(_device(device))] for index, device in enumerate(seen)]
-    rows += [["BLAS and threads", text(_pool(pool))] for pool in torch.get("thread_pools", [])]
+    rows += [["library with threads", text(_pool(pool))] for pool in torch.get("thread_pools", [])]
     rows += [[f"attention in {dtype}", text(_short(kernels))] for dtype, kernels in torch.get("attention", {}).items()]
     copies = torch.get("library_copies") or {}
     twice = "; ".join(f"{name}: {', '.join(paths)}" for name, paths in copies.items())
@@ -114,7 +114,8 @@ def machine(record: Record) -> str:
     reasons = "\n".join(f"- {code(place)}: {text(reason)}" for place, reason in sorted(unknown.items()))
     return "\n\n".join(
         [
-            f"{code(probe['id'])}, taken {probe['taken']}; the engine knows it as {code(record['machine']['id'])}.",
+            f"{code(probe['id'])}, taken {probe['taken']}; the engine, which "
+            f"looked before the first cell, knows it as {code(record['machine']['id'])}.",
             table(["", ""], rows),
             f"Not given, and why:\n\n{reasons}" if reasons else "",
         ]
@@ -136,10 +137,11 @@ SHOWN = {
     "HIP runtime": "torch.hip",
     "NumPy": "torch.numpy",
     "oneDNN built in": "torch.onednn.built_in",
+    "torch's BLAS, built in": "torch.blas",
     "torch's vector instructions": "torch.cpu_capability",
     "torch's threads": "torch.threads",
     "nvidia-smi": "nvidia_smi",
-    "device files that this user can open": "device_files_open",
+    "device files, and whether this user can open them": "device_files_open",
 }
 
 
@@ -149,10 +151,12 @@ def _value(facts: dict[str, Any], unknown: dict[str, str], place: str) -> str:
         found = found.get(part) if isinstance(found, dict) else None
     if found is None:
         reason = next((why for name, why in unknown.items() if name == place or place.startswith(f"{name}.")), None)
-        return f"not given ({reason})" if reason else "none"
+        return f"not given ({reason})" if reason else "not given"
     if isinstance(found, dict):
-        return _pairs(found) or "none"
-    return ("yes" if found else "no") if isinstance(found, bool) else str(found)
+        return _pairs(found) or "none is there"
+    if isinstance(found, bool):
+        return "yes" if found else "no"
+    return f"{found:,}" if isinstance(found, int) else str(found)
 
 
 def _pairs(values: dict[str, Any]) -> str:
@@ -172,7 +176,11 @@ def _device(device: dict[str, Any]) -> str:
 def _pool(pool: dict[str, Any]) -> str:
     kernel = f", kernels for {pool['architecture']}" if pool.get("architecture") else ""
     version = pool.get("version") or "of unknown version"
-    return f"{pool['internal_api']} {version}, {counted(pool['num_threads'], 'thread')}{kernel}"
+    place = str(pool.get("filepath") or "").rpartition("site-packages/")[2]
+    return (
+        f"{pool['internal_api']} {version}, {counted(pool['num_threads'], 'thread')}{kernel}"
+        f"{f' ({place})' if place else ''}"
+    )
 
 
 def planned(record: Record) -> str:
@@ -180,8 +188,19 @@ def planned(record: Record) -> str:
     faults = sum(row["planted"] for row in record["selftest"]["rows"])
     return (
         f"One run each for the probe, {counted(record['summary']['planned'], 'cell')} and "
-        f"{counted(faults, 'cell')} with a planted fault."
+        f"{counted(faults, 'cell')} with a planted fault.{_unfinished(record)}"
     )
+
+
+def _unfinished(record: Record) -> str:
+    """Whether the attempts that did not finish, which the counts below name, are the provoked ones."""
+    faulty = {row["cell"] for row in record["rows"]["cells"] if row["fault"] is not None}
+    provoked = {run["run"] for run in record["planned_runs"] if run["arm"] in faulty}
+    unfinished = [one["run"] for one in record["attempts"] if one["status"] != "finished"]
+    if not unfinished:
+        return ""
+    planted = sum(run in provoked for run in unfinished)
+    return f" Of {counted(len(unfinished), 'attempt')} that did not finish, {planted} had a planted fault."
 
 
 def registration(record: Record) -> str:

@@ -20,6 +20,7 @@ def correctness(record: Record) -> str:
     rows = [
         [
             code(row["cell"]),
+            code(row["of"]),
             _bold(row["verdict"]),
             _or_dash(row["nonfinite"], str),
             _or_dash(row["wrong"], lambda value: f"{value:,}"),
@@ -32,17 +33,19 @@ def correctness(record: Record) -> str:
     ]
     if not rows:
         return "No cell is registered."
-    headers = ["cell", "verdict", "not finite", "wrong elements", "relative error", "Frobenius error",
+    headers = ["cell", "of", "verdict", "not finite", "wrong elements", "relative error", "Frobenius error",
                "share of the bound", "found"]  # fmt: skip
     about = (
         "Against a float64 reference of the inputs as rounded to the tested format, computed by two routes that agree "
         "and repeat; else nothing is compared. Relative error: largest error over largest magnitude. Frobenius "
         "error: of all elements together, ‖C − R‖/‖R‖, which a product is held to as well. Share of the "
         "bound: the largest error over what rounding can explain, element by element, above 1 an element is wrong; of "
-        "a result without such a bound (networks, layers, optimisers), its root mean square error over what the "
-        "baseline's error allows."
+        "a result without such a bound (networks, layers, optimisers), its root mean square error over what that of "
+        "its baseline allows, the same computation in the same format by other code. – where a cell has no such "
+        "number: a product of whole numbers has to be equal, and of training steps losses and parameters have to be "
+        "finite and every parameter has to change."
     )
-    parts = [about, _by_arm(record, "correctness"), table(headers, rows, right=(2, 3, 4, 5, 6))]
+    parts = [about, _by_arm(record, "correctness"), table(headers, rows, right=(3, 4, 5, 6, 7))]
     return "\n\n".join([*parts, *_network_errors(record["rows"]["correctness"])])
 
 
@@ -68,6 +71,7 @@ def repeats(record: Record) -> str:
     rows = [
         [
             code(row["cell"]),
+            code(row["of"]),
             text(row["operation"]),
             text(row["backend"]),
             _threads(row),
@@ -81,15 +85,26 @@ def repeats(record: Record) -> str:
     ]
     if not rows:
         return "No cell was measured."
-    headers = ["cell", "operation", "backend", "threads", "calls", "different results", "not excluded", "wrong calls",
-               "verdict"]  # fmt: skip
+    headers = ["cell", "of", "operation", "backend", "threads", "calls", "different results", "not excluded",
+               "wrong calls", "verdict"]  # fmt: skip
     about = (
-        "SHA-256 of the raw output over repeats, thread counts and processes, each time of the same input. “Not "
-        "excluded” is the 95 % upper bound 3/n on the rate of calls that differ, where none did. Different thread "
-        "counts may give different bytes: they sum in another order. Wrong calls: those beyond the bound on rounding; "
-        "– where no bound is known."
+        "SHA-256 of the raw output over repeats, thread counts and processes, each time of the same input. Calls: of "
+        "all processes together. “Not excluded” is the 95 % upper bound 3/n on the rate of calls that differ, where "
+        "none did. Different thread counts may give different bytes: they sum in another order. Wrong calls: those "
+        "beyond the bound on rounding; – where no bound is known."
     )
-    return "\n\n".join([about, _by_arm(record, "repeatability"), table(headers, rows, right=(3, 4, 5, 6, 7))])
+    parts = [about, _by_arm(record, "repeatability"), table(headers, rows, right=(4, 5, 6, 7, 8))]
+    return "\n\n".join([*parts, *_over_threads(record["rows"]["repeatability"])])
+
+
+def _over_threads(rows: Sequence[Row]) -> list[str]:
+    """Where a result depends on the number of threads, it may be compared only at the same number."""
+    alike = {row["cell"]: row["alike_over_threads"] for row in rows if row["alike_over_threads"] is not None}
+    same = [code(cell) for cell, found in alike.items() if found]
+    other = [code(cell) for cell, found in alike.items() if not found]
+    said = [f"The same bytes at all their thread counts: {', '.join(same)}."] if same else []
+    said += [f"Other bytes at other thread counts: {', '.join(other)}."] if other else []
+    return [" ".join(said)] if said else []
 
 
 def _by_arm(record: Record, name: str) -> str:
@@ -114,7 +129,18 @@ def speed(record: Record) -> str:
         parts.append(figure("clock", "Clock over host load"))
         if len({row["clock_mhz"] for row in record["rows"]["clocks"]}) == 1:
             parts.append("The system gave the same clock for every cell, as virtual machines do: it tells nothing.")
+        parts += [_clock_fall(row) for row in record["rows"]["clock_falls"]]
     return "\n\n".join(parts)
+
+
+def _clock_fall(row: Row) -> str:
+    """Two points of the figure; what else changed between the two cells is not known."""
+    change = f"{percent(abs(row['fall']))} {'lower' if row['fall'] > 0 else 'higher'}"
+    return (
+        f"Clock of {text(row['device'])}: {number(row['clock_at_least'])} MHz in the cell with the lowest load "
+        f"({significant(row['least_load'])}), {number(row['clock_at_most'])} MHz in that with the highest "
+        f"({significant(row['most_load'])}): {change}."
+    )
 
 
 def _matmul(tables: Record) -> list[str]:
@@ -134,7 +160,7 @@ def _matmul(tables: Record) -> list[str]:
         ]
         for row in tables["matmul"]
     ]
-    headers = ["device", "size", "format", "burst", "sustained", "steady", "of the peak", *CONDITIONS, ""]
+    headers = ["device", "size", "format", "burst", "sustained", "steady", "of the peak", *CONDITIONS, "note"]
     ratios = [
         f"{text(row['numerator'])} over {text(row['denominator'])} at {text(row['size'])} on {text(row['device'])}: "
         f"{_ratio(row, 'ratio')}"
@@ -143,8 +169,9 @@ def _matmul(tables: Record) -> list[str]:
     return [
         "Matrix product, TFLOP/s. Burst: the median of the five fastest blocks that started from idle. Sustained: all "
         "work over all time of a window after a lead-in. ≥: a lower bound, because other work shared the machine. "
-        "Power is that of the accelerator's sensor (an APU's: of the whole package) or of the processor's package. The "
-        "time of a block includes that of starting its kernels, which may limit small products on an accelerator.",
+        "A burst may be the slower one, where waking up costs more than heat does. The time of a block includes that "
+        "of starting its kernels, which may limit small products on an accelerator.",
+        CONDITIONS_ARE,
         table(headers, rows, right=range(3, 11)),
         *([f"Ratios of formats (sustained): {'; '.join(ratios)}."] if ratios else []),
         figure("matmul", "TFLOP/s over size and format"),
@@ -169,23 +196,36 @@ def _training(tables: Record) -> list[str]:
         ]
         for row in tables["training"]
     ]
-    headers = ["device", "parameters", "format", "batch", "samples/s", "forward alone", "backward alone",
-               "memory used", *CONDITIONS, ""]  # fmt: skip
+    headers = ["device", "parameters", "format", "batch", "samples/s", "forward alone, samples/s",
+               "backward alone, samples/s", "memory used", *CONDITIONS, "note"]  # fmt: skip
+    memory = " or ".join(sorted({text(row["memory"]) for row in tables["training"]}))
     ratios = [
         f"{row['channels']} channels, batch {row['batch']:,}, {text(row['dtype'])}: {_ratio(row, 'speed_up')}"
         for row in tables["speedups"]
     ]
+    batches = [
+        f"{row['parameters']:,} parameters, {text(row['dtype'])}, {text(row['device'])}, {row['from_batch']:,} to "
+        f"{row['to_batch']:,}: {_ratio(row, 'ratio')}"
+        for row in tables["batches"]
+    ]
     return [
         "Training steps of the board network (forward, backward, Adam), best of several blocks and therefore ≥. "
         "Forward and backward alone are timed in steps of their own, with a synchronisation at each end: on a busy "
-        "host they need not fit the best block.",
+        f"host they need not fit the best block. Memory used: the most that the cell's process held, of {memory}.",
+        *([] if tables["matmul"] else [CONDITIONS_ARE]),
         table(headers, rows, right=range(1, 12)),
         *([f"Accelerator over processor, samples/s: {'; '.join(ratios)}."] if ratios else []),
+        *([f"From the smallest to the largest batch, samples/s: {'; '.join(batches)}."] if batches else []),
         figure("training", "Samples per second over batch"),
     ]
 
 
 CONDITIONS = ["load", "clock, MHz", "power, W", "other programs, CPUs"]
+CONDITIONS_ARE = (
+    "Means through a cell: load, the host's load average of one minute, which counts the cell's own threads; clock and "
+    "power, of the accelerator (an APU's power: of the whole package) or, where the cell ran on the processor, of that "
+    "and its package; other programs, the processors that they kept busy."
+)
 
 
 def _conditions(row: Row) -> list[str]:
@@ -217,7 +257,9 @@ def lasts(record: Record) -> str:
     rows = [
         [
             text(row["device"]),
+            f"{row['channels']} channels, batch {row['batch']:,}",
             str(row["steps"]),
+            number(row["seconds"], 1),
             f"{significant(row['first_loss'], 4)} → {significant(row['last_loss'])}",
             str(row["nonfinite_parameters"]),
             f"{factor(row['speed_last_over_first'])}{_contended(row)}",
@@ -228,9 +270,19 @@ def lasts(record: Record) -> str:
     ]
     if not rows:
         return "No soak was measured."
-    headers = ["device", "steps", "loss on a fixed batch", "parameters not finite",
+    headers = ["device", "network", "steps", "seconds", "loss on a fixed batch", "parameters not finite",
                "steps per second, last quarter over first", "verdict", "found"]  # fmt: skip
-    return f"{table(headers, rows, right=(1, 3, 4))}\n\n{figure('soak', 'Clock, temperature and power over the soak')}"
+    seen = {row["quantity"] for row in record["rows"]["series"]}
+    caption = ", ".join(words for words, names in SENSED.items() if seen & names) or "Nothing"
+    return f"{table(headers, rows, right=(2, 3, 5, 6))}\n\n{figure('soak', f'{caption} over the soak'.capitalize())}"
+
+
+SENSED = {
+    "clock": {"clock_mhz", "cpu_clock_mhz"},
+    "temperature": {"temperature_celsius", "cpu_temperature_celsius"},
+    "power": {"power_watts", "package_power_watts"},
+    "load": {"load_average", "foreign_processors"},
+}
 
 
 def environments(record: Record) -> str:

@@ -20,16 +20,17 @@ from tachograph.record import (
 )
 from tachograph.record.document import MACHINE_SCHEMA
 from tachograph.record.markdown import text
-from tachograph.record.words import words
+from tachograph.record.words import OF_A_MACHINE, words
 
 Record = dict[str, Any]
 
 
 def page(record: Record) -> str:
     """The whole page as Markdown, of a record of either kind."""
-    parts = machine_page.parts(record) if record["schema"] == MACHINE_SCHEMA else _parts(record)
+    of_a_machine = record["schema"] == MACHINE_SCHEMA
+    parts = machine_page.parts(record) if of_a_machine else _parts(record)
     whole = "\n\n".join(part for part in parts if part)
-    return f"{whole}\n\n## Words used here\n\n{words(whole)}\n"
+    return f"{whole}\n\n## Words used here\n\n{words(whole, OF_A_MACHINE if of_a_machine else None)}\n"
 
 
 def _parts(record: Record) -> list[str]:

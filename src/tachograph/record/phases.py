@@ -66,7 +66,7 @@ def _window(record: Record, arms: dict[str, dict[str, Any]], over: str) -> str:
             f" Iterations that wrote a checkpoint are among them, {saved}, as saving is part of what a training "
             f"spends; {others} leave them out."
         )
-    return f"{sentence} By the trainer's own timers, without brackets."
+    return f"{sentence} By the trainer's own timers, in the training runs themselves."
 
 
 def _check(one: dict[str, Any]) -> str:
@@ -107,7 +107,7 @@ def _ceilings(record: Record, whole: str) -> str:
             text(arm),
             text(row["part"]) + _part_of(row),
             percent(row["share"]),
-            "no limit" if row["ceiling"] is None else f"{row['ceiling']:.2f}x",
+            "no limit" if row["ceiling"] is None else f"{row['ceiling']:.3f}x",
             "yes" if row["pays"] else "no",
         ]
         for arm in record["registration"]["arm_order"]
@@ -117,13 +117,29 @@ def _ceilings(record: Record, whole: str) -> str:
         return ""
     what = "stage" if whole == "step" else "phase"
     headers = ["arm", what, f"share of the {whole}", f"{whole} at most", f"worth work ({NO_PAY - 1:.0%})"]
-    return "\n\n".join(
-        [
-            f"What could still be won, were a {what} to take no time at all:",
-            table(headers, rows, right=(2, 3)),
-            *([NESTED] if any("part_of" in row for own in found.values() for row in own) else []),
-            *(_no_pay(arm, whole, found[arm]) for arm in record["registration"]["arm_order"] if arm in found),
-        ]
+    parts = [
+        f"What could still be won, were a {what} to take no time at all:",
+        table(headers, rows, right=(2, 3)),
+        *([NESTED] if any("part_of" in row for own in found.values() for row in own) else []),
+        *(_no_pay(arm, whole, found[arm]) for arm in record["registration"]["arm_order"] if arm in found),
+        *([_evaluations(record)] if whole == "iteration" and record["evaluation"]["arms"] else []),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _evaluations(record: Record) -> str:
+    """What iterations without evaluations cannot tell: the ceiling of the evaluations, spread over a training."""
+    told = []
+    for arm in record["registration"]["arm_order"]:
+        engine = record["evaluation"]["arms"].get(arm, {}).get("engine")
+        if engine is not None:
+            most = 1 + engine["evaluations"] / engine["plain_seconds"]
+            told.append(f"{percent(1 - 1 / most)} of an iteration of {text(arm)}, which would be at most {most:.3f}x")
+    if not told:
+        return ""
+    return (
+        f"Evaluations are in none of these iterations. Spread over a training as they were run, they take "
+        f"{' as fast without them, and '.join(told)} as fast without them."
     )
 
 

@@ -36,11 +36,13 @@ def _rests_on(record: Record, arms: list[dict[str, Any]]) -> list[str]:
     sentences = [
         f"Projected to {record['projection']['iterations']:,} iterations from the mean iteration of the runs "
         f"({members}) of {counted(record['registration']['design']['iterations'], 'iteration')} each, after "
-        "their warm-up: arithmetic, not a "
-        "measurement. In brackets, were every iteration like the mean one of the fastest and of the slowest run. That "
-        "later iterations take as long as these is assumed."
+        "their warm-up: arithmetic, not a measurement. In square brackets, were every iteration like the mean one of "
+        "the fastest and of the slowest run. That later iterations take as long as these is assumed."
     ]
-    for by, words in (("excess", "their excess"), ("timer", "the trainer's own timer")):
+    for by, words in (
+        ("excess", "their excess"),
+        ("timer", "the trainer's own timer, as not every excess can be told"),
+    ):
         names = dict.fromkeys(text(row["arm"]) for row in arms if row["evaluation_by"] == by)
         if names:
             sentences.append(f"Evaluations of {', '.join(names)} count by {words}.")

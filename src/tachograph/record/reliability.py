@@ -154,15 +154,15 @@ def _variance(record: Record) -> str:
             continue
         told = (
             f"The factor of {text(one['arm'])} has a standard deviation of {one['total']:.1%} from block to block; the "
-            f"noise within runs of {counted(one['iterations'], 'iteration')} gives {one['within']:.1%} of it"
+            f"noise within runs of {counted(one['iterations'], 'iteration')} alone would give {one['within']:.1%}"
         )
         best = one["best_iterations"]
         if best is None:
-            lines.append(f"{told} and more: longer runs are as good as more blocks.")
+            lines.append(f"{told}, no less: longer runs are as good as more blocks.")
         else:
             lines.append(
-                f"{told}, runs and blocks {one['between']:.1%}: the interval narrows soonest with {best} retained "
-                "iterations in a run, and more blocks in the time that is left."
+                f"{told}, runs and blocks alone {one['between']:.1%}: the interval narrows soonest with {best} "
+                "retained iterations in a run, and more blocks in the time that is left."
             )
     return " ".join(lines)
 

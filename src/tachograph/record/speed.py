@@ -46,7 +46,7 @@ def throughput(record: Record) -> str:
         + _no_rate(record)
         + f"The seconds are those of {stage}; the total wall is that of the process, its start included."
     ]
-    parts += [_seed_spread(record), _phases(record), _baseline(record, stage), _ran(record)]
+    parts += [_outside(record), _seed_spread(record), _phases(record), _baseline(record, stage), _ran(record)]
     caption = "Throughput of each iteration in the order of execution"
     left_out = not_drawn(record["series"]["rates"])
     parts.append(figure("rates", f"{caption}. {left_out}" if left_out else caption))
@@ -71,6 +71,23 @@ def _work(record: Record) -> str:
             "iteration (mean of a run)."
         )
     return ""
+
+
+def _outside(record: Record) -> str:
+    """What the processes took beside their iterations: a first run may compile what the later ones find in a cache."""
+    found = {
+        run["run"]: run["total_wall_seconds"] - run["iterations"] * run["iteration_seconds_mean"]
+        for run in record["runs"]
+        if run["role"] == "run" and run["total_wall_seconds"] is not None and run["iteration_seconds_mean"] is not None
+    }
+    if len(found) < 2:
+        return ""
+    least, most = min(found, key=lambda run: found[run]), max(found, key=lambda run: found[run])
+    return (
+        f"Beside their iterations (start, compilation, end) the runs of the blocks took {_seconds(found[least])} "
+        f"({code(least)}) to {_seconds(found[most])} ({code(most)}), which is in the total wall and the end-to-end "
+        "factor alone."
+    )
 
 
 def _rate(rate: dict[str, Any] | None) -> str:

@@ -28,10 +28,17 @@ def sweep(record: Record) -> str:
         for row in section["rows"]
     ]
     headers = ["batch size", "µs per call", "µs per state", "speed-up of a state"]
-    where = f"The network alone on {text(section['device'])}"
-    where += f", {counted(section['threads'], 'thread')}" if section["threads"] else ""
-    lines = [f"{where}, mean of the registered number of calls:", table(headers, rows, right=range(4)), _shape(section)]
+    lines = [f"{_what(section)}:", table(headers, rows, right=range(4)), _shape(section)]
     return "\n\n".join([*lines, *_supply(record)])
+
+
+def _what(section: dict[str, Any]) -> str:
+    """Which network was called, where, and how often."""
+    told = "The network alone"
+    told += f" ({' → '.join(map(str, section['network']))})" if section["network"] else ""
+    told += f" on {text(section['device'])}"
+    told += f", {counted(section['threads'], 'thread')}" if section["threads"] else ""
+    return f"{told}, mean of {section['calls']:,} calls after {section['warm_up']:,} of warm-up"
 
 
 def _shape(section: dict[str, Any]) -> str:
@@ -83,7 +90,10 @@ def _left(one: dict[str, Any]) -> str:
     )
     if one["networks"] > 1:
         even = number(most["states"] / one["networks"], 1)
-        sentence += f"; a call asks one of {one['networks']} networks, and evenly divided between them that is {even}"
+        sentence += (
+            f"; a call asks one of {one['networks']} networks: were the states always evenly divided between them, it "
+            f"would hold {even} at most"
+        )
     return sentence + "."
 
 

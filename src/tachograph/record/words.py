@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from tachograph.record.markdown import text
 
@@ -73,6 +74,11 @@ WORDS = (
         "are the curves the same within their margins? Both one-sided tests, each metric and window",
     ),
     ("δ*", r"δ\\?\*", "the multiple of the registered margins at which test E would have passed; 1 or less passes"),
+    (
+        "early, mid, late",
+        r"\| early +\|",
+        "thirds of a run, unless the study names others; a metric that few iterations have is judged on those in them",
+    ),
     ("α", r"α = ", "the registered error rate of these tests and intervals"),
     (
         "envelope",
@@ -97,8 +103,14 @@ WORDS = (
     ("≥", r"≥ ", "a lower bound: work of others could have slowed it down, and little could make it look faster"),
     (
         "one-off cost",
-        r"\bone-off cost\b|\bcosts once\b",
+        r"\bone-off cost\b|\bwarm-up of .* costs once\b",
         "seconds of the warm-up, compilation included, beyond those of later iterations",
+    ),
+    (
+        "costs once",
+        r"\| +costs once +\|",
+        "seconds of a candidate's start and compilation with the caches as they were, then with filled ones; in "
+        "parentheses those of its arm",
     ),
     (
         "ahead after",
@@ -116,6 +128,11 @@ WORDS = (
         "timed with a wait for the device around each stage, which can slow the loop itself",
     ),
     ("remainder", r"\bremainder\b", "what no timer names: the whole less its timed parts"),
+    (
+        "TFLOP/s",
+        r"\bTFLOP/s",
+        "10¹² floating-point operations per second; a product of m × k and k × n numbers counts as 2·m·k·n",
+    ),
     ("float64", r"\bfloat64\b", "the same computation in double precision, which the others are held against"),
     ("RMSE", r"\bRMSE\b", "root of the mean squared difference"),
     ("lease", r"\blease\b", "the lock on the device that each run holds, so that no other study measures beside it"),
@@ -126,7 +143,11 @@ WORDS = (
         r"\bheld back\b",
         "measured while the host was busier than registered, so that it is no rate to rely on",
     ),
-    ("soak", r"\bsoak\b", "a training that goes on for long, to see what heat and time do"),
+    (
+        "soak",
+        r"\bsoak\b",
+        "many training steps on one batch, to see what time and heat do; of heat a short one tells little",
+    ),
     (
         "WARN, INCOMPLETE",
         r"\bWARN\b|\bINCOMPLETE\b",
@@ -135,8 +156,15 @@ WORDS = (
 )
 
 
-def words(page: str) -> str:
-    """The list of those words that ``page`` (Markdown) uses, in the order of :data:`WORDS`."""
+# What a word means on the page of a machine study, where that is something else.
+OF_A_MACHINE = {"block": "calls that are timed together, so many that the clock can tell their time"}
+
+
+def words(page: str, meanings: Mapping[str, str] | None = None) -> str:
+    """The list of those words that ``page`` (Markdown) uses, in the order of :data:`WORDS`; ``meanings`` go first."""
+    own = meanings or {}
     return "\n".join(
-        f"- **{text(term)}**: {text(meaning)}." for term, pattern, meaning in WORDS if re.search(pattern, page)
+        f"- **{text(term)}**: {text(own.get(term, meaning))}."
+        for term, pattern, meaning in WORDS
+        if re.search(pattern, page)
     )

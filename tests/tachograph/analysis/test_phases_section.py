@@ -125,6 +125,16 @@ def test_ceilings_are_ranked_by_amdahl(analysis: dict[str, Any]) -> None:
             assert row["pays"] == (row["share"] >= 1 - 1 / 1.05)
 
 
+def test_page_tells_the_ceiling_of_evaluations(analysis: dict[str, Any]) -> None:
+    """Iterations without one cannot tell it: 0.2 s per iteration beside 0.8 s are 20 %, 1 / (1 - 0.2) = 1.25x."""
+    engine = {"plain_seconds": 0.8, "evaluations": 0.2}
+    arms = {"reference": {"engine": engine}, "fast": {"reason": "none"}}
+    told = phases_page({**analysis, "evaluation": {"arms": arms}})
+    assert "20.0% of an iteration of reference, which would be at most 1.250x as fast without them." in told
+    assert "iteration of fast" not in told
+    assert "Evaluations are in none" not in phases_page(analysis)
+
+
 def test_part_that_is_everything_has_no_limit() -> None:
     """A phase that fills the iteration: its ceiling is no number, and the page says so."""
     row = {"phase": "all", "seconds": 1.0, "share": 1.0, "parent": None, "nested": False, "parallel": False}

@@ -83,3 +83,15 @@ def test_single_measurement_keeps_no_candidate() -> None:
     assert judge_candidate(None, 1.05, ParityVerdict.PASS, 0, 202).reason is Reason.NO_GAIN
     with pytest.raises(ValueError, match="real batches"):
         judge_candidate(single, 1.05, ParityVerdict.PASS, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("candidate", "words"),
+    [([1.0, 1.3, 0.9], "a gain of 1.05x is not shown, nor excluded"), ([1.0, 1.001, 1.002], "a gain of 1.05x is not")],
+)
+def test_gain_that_is_not_shown_need_not_be_excluded(candidate: list[float], words: str) -> None:
+    """Three pairs that scatter leave a gain open, three that agree on none exclude it: the sentence tells which."""
+    found = judge_candidate(paired_log_t([1.0, 1.0, 1.0], candidate), 1.05, ParityVerdict.PASS, 0, 12)
+    assert found.reason is Reason.NO_GAIN
+    assert words in found.sentence
+    assert ("nor excluded" in found.sentence) == ("nor excluded" in words)

@@ -69,3 +69,42 @@ def test_factor_figure_names_its_confidence_and_no_unsteady_headline(analysis: d
     strict["steadiness"]["headline"] = False
     axes = draw(strict, "factor").figure.axes[0]
     assert not any("(headline)" in label.get_text() for label in axes.get_yticklabels())
+
+
+def test_legend_of_the_curves_lies_within_the_figure(analysis: dict[str, Any]) -> None:
+    """Every entry is seen with its sign, however long the longest is."""
+    figure = draw(analysis, "curves").figure
+    figure.canvas.draw()
+    box = figure.legends[0].get_window_extent()
+    assert 0 <= box.x0 < box.x1 <= figure.bbox.x1
+
+
+def test_margin_of_a_metric_that_few_iterations_have_is_drawn(analysis: dict[str, Any]) -> None:
+    """Where every second iteration lacks the metric a bar of twice the margin stands about the reference mean."""
+    sparse = copy.deepcopy(analysis)
+    metric = next(one for one in sparse["curves"] if one["margin"] is not None)
+    for run in sparse["series"]["curves"]:
+        values = run["metrics"][metric["metric"]]
+        run["metrics"][metric["metric"]] = [2.0 if i % 2 else None for i in range(len(values))]
+    sparse["curves"] = [metric]
+    bars = draw(sparse, "curves").figure.axes[0].patches
+    margin = metric["margin"]["value"]
+    assert [bar.get_x() + bar.get_width() / 2 for bar in bars] == pytest.approx([2, 4, 6, 8])
+    assert [(bar.get_y(), bar.get_height()) for bar in bars] == [pytest.approx((2 - margin, 2 * margin))] * 4
+    whole = draw({**analysis, "curves": [metric]}, "curves").figure.axes[0]
+    assert not whole.patches
+
+
+def test_rates_of_arms_far_apart_stand_on_a_logarithmic_axis(analysis: dict[str, Any]) -> None:
+    """Where one arm is over five times as fast as another the slow one's course would be flat; else 0 is shown."""
+    far = copy.deepcopy(analysis)
+    for run in far["series"]["rates"]:
+        faster = 10.0 if run["arm"] == "fast" else 1.0
+        run["work"], run["stage_seconds"] = [faster for _ in run["work"]], [1.0 for _ in run["work"]]
+    axes = draw(far, "rates").figure.axes[0]
+    assert axes.get_yscale() == "log"
+    assert "logarithmic" in axes.get_ylabel()
+    for run in far["series"]["rates"]:
+        run["work"] = [1.0 for _ in run["work"]]
+    near = draw(far, "rates").figure.axes[0]
+    assert (near.get_yscale(), near.get_ylim()[0]) == ("linear", 0)

@@ -42,9 +42,11 @@ def test_speed_ups(channels):
 
 def test_rise_and_fall():
     """From batch 256 to 8,192 the GPU rises about 2.5 times and the CPU falls about 40 % (0.7M network)."""
-    gpu, cpu = zip(*SAMPLES[64].values(), strict=True)
-    assert round(rates.speed_up(gpu[-1], gpu[0]), 2) == 2.54
-    assert round(rates.fall(cpu[0], cpu[-1]), 2) == 0.39
+    found = ratios.over_batches(tables.training(cells()))
+    ratio = {row["device"]: row["ratio"] for row in found if row["channels"] == 64}
+    assert {(row["from_batch"], row["to_batch"]) for row in found} == {(256, 8192)}
+    assert round(ratio["cuda:0"], 2) == 2.54
+    assert round(1 - ratio["cpu"], 2) == 0.39
 
 
 def test_relative_error_of_the_matrix_product():
@@ -77,7 +79,8 @@ def test_clock_over_load():
     rows = tables.clocks(measured)
     assert {row["load"]: row["clock_mhz"] for row in rows} == CLOCKS
     assert [row["load"] for row in rows] == sorted(CLOCKS)
-    assert round(rates.fall(rows[0]["clock_mhz"], rows[-1]["clock_mhz"]), 2) == 0.49
+    (fall,) = ratios.clock_falls(rows)
+    assert (fall["least_load"], fall["most_load"], round(fall["fall"], 2)) == (10.7, 41.0, 0.49)
 
 
 def test_memory_share():

@@ -118,7 +118,7 @@ def test_two_copies_of_a_library_are_told():
     one = measured("correctness", "integers", {}, {})
     one.record["effective"] = {"library_copies": {"amdhip64": ["/a/libamdhip64.so", "/b/libamdhip64.so"]}}
     sentences, _ = said([one, measured("correctness", "integers", {"seed": 1}, {})])
-    assert "Two copies of amdhip64 were loaded into one process, in 1 cell." in sentences
+    assert "Two copies of amdhip64 were loaded into one process, in 1 cell (integers-as-installed)." in sentences
 
 
 def test_a_quiet_host_holds_nothing_back():
@@ -147,3 +147,30 @@ def test_a_workaround_is_told_by_what_it_changes():
     ]
     sentences, _ = said(cells)
     assert "Environment “preloaded”: PASS; it changes matmul-64-as-installed (0 alike)." in sentences
+
+
+@pytest.mark.parametrize(
+    ("dtype", "onednn", "missing"),
+    [
+        ("fp32", True, {"training in mixed precision", "repeatability with oneDNN switched off"}),
+        ("bf16", False, set()),
+    ],
+)
+def test_mixed_precision_and_the_other_backend_are_in_the_box(dtype, onednn, missing):
+    """Document 003 says that mixed precision was never measured and that oneDNN was switched off: so does the box."""
+    train = training(64, 256, "cpu", 9.0)
+    train.record["settings"]["dtype"] = dtype
+    _, box = said([train, measured("repeatability", "convolution", {"onednn": onednn}, {"by_threads": []})])
+    asked = {"training in mixed precision", "repeatability with oneDNN switched off"}
+    assert asked & box.keys() == missing
+
+
+def test_how_long_a_soak_took_stands_in_its_sentence():
+    """Whoever reads that it lasts reads how long it was watched."""
+    (sentence,) = [one for one in said([measured("soak", "training", SOAKED, SOAK)])[0] if one.startswith("Lasts: ")]
+    assert sentence.endswith("learned and kept the speed; the longest took 7 s.")
+
+
+SOAKED = {"channels": 64, "batch": 8, "dtype": "fp32"}
+SOAK = {"steps": 200, "seconds": 6.6, "first_loss": 2.8, "last_loss": 0.1, "nonfinite_parameters": 0,
+        "speed_last_over_first": 0.99}  # fmt: skip

@@ -199,6 +199,7 @@ def test_a_soak_that_slows_down_is_a_warning():
     watched["losses"][-20:] = [0.1] * 20
     found = outcome("soak", watched)
     assert found.verdict == "WARN"
+    assert found.derived["seconds"] == 300
     assert found.reasons[0].startswith(
         "slowed down: the last quarter ran at 0.50 of the first one's speed, allowed is 0.9"
     )

@@ -54,6 +54,7 @@ def test_excess_that_is_told_stands_beside_the_timer() -> None:
     assert "4.160 s less than the iteration shows" in told
 
 
+CALLS = {"network": [365, 128, 22], "warm_up": 10, "calls": 1000}
 SIZES = table_of([1, 4, 16, 64], [60e-6, 60e-6, 80e-6, 160e-6])
 
 
@@ -69,20 +70,21 @@ def test_supply_is_told_for_both_arms_by_what_may_share_a_call() -> None:
         section({"group": 1.0, "iteration": 45.0, "side by side": 45.0, "made": 33.3}, "fast"),
     ]
     rows = [vars(row) for row in SIZES.rows]
-    found = {"rows": rows, "device": "cpu", "threads": 1, "peak": 64, "monotone": True, "supply": supplies}
+    found = {"rows": rows, "device": "cpu", "threads": 1, "peak": 64, "monotone": True, "supply": supplies, **CALLS}
     told = sweep({**ARMS, "sweep": found})
+    assert "The network alone (365 → 128 → 22) on cpu, 1 thread, mean of 1,000 calls after 10 of warm-up:" in told
     alone = [line for line in told.splitlines() if "states that wait for no other one" in line]
     assert [line.split("|")[3].strip() for line in alone] == ["1.0", "1.0"]
     assert all("1.00x at 1" in line for line in alone)
     assert "The calls of reference held 1.0 of at most 45.0 states that could have been asked about at once" in told
     assert "The calls of fast held 33.3 of at most 45.0 states" in told
-    assert "a call asks one of 2 networks, and evenly divided between them that is 22.5." in told
+    assert "one of 2 networks: were the states always evenly divided between them, it would hold 22.5 at most." in told
 
 
 def test_supply_without_chains_is_called_an_upper_bound() -> None:
     """Where nobody said what waits for what, the states of a traversal are no more than a bound."""
     rows = [vars(row) for row in SIZES.rows]
-    found = {"rows": rows, "device": "cuda", "threads": None, "peak": 64, "monotone": True,
+    found = {"rows": rows, "device": "cuda", "threads": None, "peak": 64, "monotone": True, **CALLS, "network": [],
              "supply": [section({"group if nothing waited": 368.0}, "fast")]}  # fmt: skip
     row = next(line for line in sweep({**ARMS, "sweep": found}).splitlines() if "368.0" in line)
     assert "were none of its states to wait for another (upper bound)" in row
@@ -111,7 +113,7 @@ def test_projection_compares_with_as_many_evaluations_and_shows_its_spread() -> 
     assert "0.1000 [0.0900, 0.120]" in plain
     assert f"{(0.11 - 1.01) * 60:+.1f} min ({0.11 / 1.01 - 1:+.1%})" in evaluated
     assert "every 10" in evaluated
-    assert "Evaluations of reference, fast count by the trainer's own timer." in told
+    assert "Evaluations of reference, fast count by the trainer's own timer, as not every excess can be told." in told
     assert "Checkpoints are taken to be as frequent as in these runs." in told
     assert "assumed" in told
 

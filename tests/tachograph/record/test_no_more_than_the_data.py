@@ -319,3 +319,26 @@ def test_decision_row_names_its_blocks(record: dict[str, Any]) -> None:
 def test_numbers_of_the_page_are_strict_json(analysis: dict[str, Any]) -> None:
     """What the new sections hold can be sealed: no number that is not finite."""
     json.dumps([analysis["remarks"], analysis["costs"], analysis["prediction"]], allow_nan=False)
+
+
+def test_time_beside_the_iterations_is_told(record: dict[str, Any]) -> None:
+    """A first run that compiled 3.5 s longer than the others stands out, as its total wall is in a factor."""
+    for run in record["runs"]:
+        first = run["run"] == "run-reference-seed0"
+        run |= {"iterations": 8, "iteration_seconds_mean": 0.5, "total_wall_seconds": 12.0 if first else 8.5}
+    told = speed.throughput(record)
+    assert "the runs of the blocks took 4.50 s (`run-" in told
+    assert "to 8.00 s (`run-reference-seed0`)" in told
+
+
+def test_programs_on_a_gpu_are_told_where_one_was_used_or_disturbed(record: dict[str, Any]) -> None:
+    """Runs on the CPU say nothing of a GPU, unless somebody else was seen on it; runs on a GPU always do."""
+    for run in record["runs"]:
+        run["host"]["gpu_processes"]["status"] = "clean"
+        run["device"]["kind"] = "cpu"
+    assert "GPU" not in head.load(record)
+    record["runs"][0]["host"]["gpu_processes"]["status"] = "contaminated"
+    assert "other programs on the GPU: contaminated." in head.load(record)
+    for run in record["runs"]:
+        run["device"]["kind"] = "gpu"
+    assert "other programs on the GPU: clean, contaminated." in head.load(record)

@@ -32,3 +32,10 @@ def test_each_word_is_found_and_only_where_it_stands() -> None:
     found = words("smallest possible p\\_min 0.333").splitlines()
     assert [line.split(":")[0] for line in found] == ["- **p, p\\_min**"]
     assert len({term for term, _, _ in WORDS}) == len(WORDS)
+
+
+def test_one_off_cost_of_an_arm_and_of_a_candidate_are_told_apart() -> None:
+    """An arm's is that of its warm-up, a candidate's that of its start: each where it stands, and no other."""
+    assert words("|   costs once |").startswith("- **costs once**")
+    assert "\n" not in words("|   costs once |")
+    assert words("What the warm-up of fast costs once").splitlines()[-1].startswith("- **one-off cost**")
