@@ -103,6 +103,7 @@ def make_attempt(
     kernels = folder.path.parent.resolve() / ".kernels"
     environment = run_environment(planned, kernels)
     sampler = HostSampler(lease.device)
+    first_rows: list[float] = []  # when the first iteration of each program was seen, monotonic
 
     def start(plan: PlannedRun, out: Path, seed: int, limit: float) -> Outcome:
         progress = None
@@ -125,6 +126,7 @@ def make_attempt(
         )
         if progress:
             progress()
+            first_rows.extend([progress.first_row_at] if progress.first_row_at is not None else [])
         return outcome
 
     sampler.start()
@@ -166,7 +168,7 @@ def make_attempt(
         "process": own_process(),
         "outcome": outcome.as_record(),
         "lease": lease.as_record(),
-        "host": sampler.summary(),
+        "host": sampler.summary(first_rows[0] if planned.trains and first_rows else None),
         **({"cool_down": cooled.as_record()} if cooled else {}),
         "validity": judgement.validity,
         "reason": judgement.reason,

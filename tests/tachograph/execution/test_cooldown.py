@@ -17,6 +17,7 @@ from tachograph.execution.running import Host, execute
 from tachograph.files import read_json, write_json
 from tachograph.host.device import Device
 from tachograph.host.machine import machine_facts
+from tachograph.host.sampler import HostSampler
 from tachograph.host.tools import Unknown
 from tachograph.models.study import CoolDown
 from tachograph.study.layout import StudyFolder
@@ -93,6 +94,9 @@ def test_runs_of_a_study_cool_down(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     readings: Iterator[float | Unknown] = iter([50.0, 58.0, 52.0, Unknown("no sensor")])
     monkeypatch.setattr(running, "temperature", lambda device: next(readings))
     monkeypatch.setattr(cooldown, "POLL_SECONDS", 0.01)
+    since: list[float | None] = []
+    summary = HostSampler.summary
+    monkeypatch.setattr(HostSampler, "summary", lambda self, at: since.append(at) or summary(self, at))
     host = Host(DEVICE, tmp_path / "lease", 60.0)
     chosen = [run for run in one.planned if run.role in ("burnin", "run")][:4]
     for run in chosen:
@@ -102,6 +106,10 @@ def test_runs_of_a_study_cool_down(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert [(one["first_celsius"], one["celsius"], one["reached"]) for one in facts[1:]] == [
         (None, 50.0, True), (50.0, 52.0, True), (50.0, None, None),
     ]  # fmt: skip
+    for run, at in zip(chosen, since, strict=True):  # clocks are asked for from the first iteration on
+        outcome = read_json(folder.path / run.run_file)["outcome"]
+        assert at is not None
+        assert outcome["started_monotonic"] < at <= outcome["ended_monotonic"] + 1
     told = [one for one in sections(read_sealed(folder))["deviations"] if one["kind"] == "cool-down"]
     assert [(one["run"], one["what_happened"]) for one in told] == [
         (chosen[3].key, "its temperature is unknown: no sensor")
