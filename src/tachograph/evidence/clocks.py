@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ def check_clocks(
     wall: Floats | None,
     cumulative: Sequence[Floats],
     longer: Bools,
+    parallel: Collection[str],
     findings: Findings,
 ) -> Bools:
     """Return bool[n], False where a duration is impossible; tell what was found.
@@ -34,6 +35,7 @@ def check_clocks(
     than ten times the median while the other durations of the row did not grow. Nothing is clamped.
     ``monotonic`` and ``wall`` are clock readings in seconds, ``cumulative`` raw second counters. ``longer``, bool[n]:
     rows that say why they may take long (an evaluation, a compilation, a checkpoint), which no stage need show.
+    ``parallel``: durations added up over what runs at the same time, which may exceed the time that passed.
     """
     ok = np.ones(len(line), dtype=bool)
     elapsed = _differences(monotonic, segment)
@@ -42,6 +44,8 @@ def check_clocks(
         for name, seconds in durations.items():
             others = [other for key, other in durations.items() if key != name]
             ok &= _not_negative(name, seconds, line, findings)
+            if name in parallel:
+                continue
             ok &= _within_elapsed(name, seconds, elapsed, line, findings)
             ok &= _no_jump(name, seconds, others, elapsed, line, first | longer, findings)
         _tell_wall_steps(elapsed, _differences(wall, segment), line, findings)

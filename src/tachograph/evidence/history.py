@@ -56,6 +56,7 @@ class HistorySpec:
     ``compile_flag`` the same for (re)compilation, ``checkpoint`` for a checkpoint, ``session`` a number that
     changes when a session begins,
     ``extra`` further columns to keep (timers), ``sparse`` columns that a row may lack.
+    ``parallel`` names durations that are sums over what runs at the same time.
     ``aliases`` maps old names to the names used here. ``patterns``: regular expressions whose named groups
     are the columns of a log.
     """
@@ -77,6 +78,7 @@ class HistorySpec:
     extra: tuple[str, ...] = ()
     sparse: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
+    parallel: tuple[str, ...] = ()
 
     def required(self) -> frozenset[str]:
         """Columns that every row must have."""
@@ -220,6 +222,7 @@ def read_history(path: str | Path, spec: HistorySpec) -> History:
         columns.get(spec.wall or ""),
         [columns[name] for name in cumulative],
         _said_longer(spec, columns, len(line)),
+        spec.parallel,
         findings,
     )
     return History(

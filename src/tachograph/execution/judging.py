@@ -74,6 +74,7 @@ def history_spec(history: HistoryFile) -> HistorySpec:
         checkpoint=history.checkpoint,
         session=history.session,
         patterns=tuple(history.patterns),
+        parallel=tuple(phase.name for phase in history.phases if phase.parallel),
         evaluation=None if history.evaluation is None else history.evaluation.seconds,
         monotonic=history.monotonic,
         wall=history.wall,

@@ -107,6 +107,20 @@ def test_iterations_happen_while_their_process_lives(
         assert "d of all rows adds up to 3 s, the process lived 0.0035 s" in str(found.reason)
 
 
+@pytest.mark.parametrize(("parallel", "validity"), [(True, "valid"), (False, "invalid")])
+def test_timers_of_parallel_workers_may_exceed_the_clock(
+    one: tuple[PlannedRun, Trainer], tmp_path: Path, parallel: bool, validity: str
+) -> None:
+    """3.5: eight workers of 0.9 s each in an iteration of 1 s are 7.2 s; undeclared, that is an impossible duration."""
+    rows: list[dict[str, Any]] = [
+        {"it": i, "d": 1.0, "workers": 7.2, "steps": 100, "m": 50.0 + i, "kept": 5} for i in range(1, 5)
+    ]
+    phases = [{"name": "workers", "column": "workers", "parallel": parallel}]
+    found = judged(one, tmp_path, rows, None, monotonic="m", phases=phases)
+    assert found.validity == validity
+    assert ("invalid clock" in found.ingest["counts"]) is not parallel
+
+
 def test_clock_readings_of_a_trainer_file(one: tuple[PlannedRun, Trainer], tmp_path: Path) -> None:
     """I1: rows of clock readings, one of which NTP set back by 10.13 s: 200 samples in 20.03 s, and the run counts."""
     readings = [(1000.00, 1010.00), (1010.00, 1009.87), (1009.87, 1019.90)]
