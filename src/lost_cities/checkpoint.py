@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ MAY_CHANGE = ("run.iterations", "evaluation.", "checkpoint.")
 
 
 def save_checkpoint(path: Path, trainer: Trainer, row: dict[str, Any], under_way: Due | None = None) -> None:
-    """Write ``path``, complete or not at all.
+    """Write ``path``, complete or not at all. :class:`LostCitiesError` if the disk refuses it.
 
     ``row``: the iteration's metrics, in case the file lacks them; ``under_way``: an evaluation without result yet.
     """
@@ -40,8 +40,14 @@ def save_checkpoint(path: Path, trainer: Trainer, row: dict[str, Any], under_way
         "memories": [learner.memory.state_dict() for learner in learners] if with_memories else None,
     }
     temporary = path.with_name(path.name + ".part")
-    torch.save(content, temporary)
-    os.replace(temporary, path)
+    try:
+        torch.save(content, temporary)
+        os.replace(temporary, path)
+    except (OSError, RuntimeError) as error:  # torch raises the latter for a disk that takes no more
+        with suppress(OSError):
+            temporary.unlink()
+        reason = error.strerror if isinstance(error, OSError) else "the disk did not take all of it"
+        raise LostCitiesError(f"{path} cannot be written: {reason}; the one before it, if any, stays") from error
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:

@@ -3,16 +3,43 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
 from lost_cities.config import load_config
-from lost_cities.errors import LostCitiesError, NonFiniteTrainingError, WorkerLostError
+from lost_cities.errors import (
+    LostCitiesError,
+    NonFiniteTrainingError,
+    WorkerLostError,
+    is_memory_error,
+    not_enough_memory,
+)
 from lost_cities.files import check_writable, write_json
 
-RESULT = "file to write (JSON), with its folder"
+RESULT = "file to write as well (JSON), with its folder"
+READ_BY = {  # how the keys begin that a command reads
+    "train": ("",),
+    "forward": ("game.", "network.", "run.device", "run.threads", "run.deterministic"),
+    "parity": (
+        "game.",
+        "network.",
+        "run.device",
+        "run.use_amp",
+        "run.compile",
+        "run.deterministic",
+        "run.threads",
+        "traversal.",
+        "memory.advantage_capacity",
+        "optimization.advantage",
+        "optimization.gradient_clip",
+        "optimization.linear_weighting",
+    ),
+    "engine": ("game.",),
+}
 EXIT_BAD_INPUT = 2
 EXIT_NOT_FINITE = 3
 EXIT_WORKER_LOST = 4
@@ -42,17 +69,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
         where = f"{error.filename}: " if error.filename else ""
         return _told(f"{where}{error.strerror or error}", EXIT_BAD_INPUT)
     except (MemoryError, RuntimeError) as error:
-        if not isinstance(error, MemoryError) and "memory" not in str(error):  # torch has no kind of its own for it
+        if not is_memory_error(error):
             raise
-        return _told(f"not enough memory for this configuration: {str(error).splitlines()[0]}", EXIT_BAD_INPUT)
+        return _told(not_enough_memory(error), EXIT_BAD_INPUT)
     except KeyboardInterrupt:
-        return _told("interrupted; a training goes on from its last checkpoint with --resume", EXIT_INTERRUPTED)
+        return _told("interrupted; with --resume a training goes on from its last checkpoint", EXIT_INTERRUPTED)
     return 0
 
 
 def _told(sentence: str, code: int) -> int:
-    print(f"lost_cities: error: {sentence}", file=sys.stderr)
+    with suppress(OSError):  # closed too: the exit code must do
+        print(f"lost_cities: error: {sentence}", file=sys.stderr)
     return code
+
+
+def _say(text: str) -> None:
+    """Print ``text``. :class:`LostCitiesError` if nobody reads it any more, as behind ``| head``."""
+    try:
+        print(text, flush=True)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains again when it ends
+        raise LostCitiesError(f"standard output cannot be written: {error.strerror}") from None
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -69,7 +106,7 @@ def build_parser() -> argparse.ArgumentParser:
     forward.add_argument("--batch-sizes", type=_sizes, default=sizes, help="default: 1,4,16,64,256,1024")
     forward.add_argument("--warm-up", type=_positive, default=10, help="untimed calls per batch size (default: 10)")
     forward.add_argument("--calls", type=_positive, default=1000, help="timed calls per batch size (default: 1000)")
-    forward.add_argument("--out", type=_path, required=True, help=RESULT)
+    forward.add_argument("--out", type=_path, help=RESULT)
 
     parity = _command(commands, "parity", _parity, "compare ways of inference on frozen batches with float64")
     arms = "reference=single,fast=batched"
@@ -77,11 +114,11 @@ def build_parser() -> argparse.ArgumentParser:
     parity.add_argument("--batches", type=_positive, default=20, help="of 64 states, per player (default: 20)")
     parity.add_argument("--iterations", type=_positive, default=2, help="of training before (default: 2)")
     parity.add_argument("--seed", type=_seed, default=0, help="default: 0")
-    parity.add_argument("--out", type=_path, required=True, help=RESULT)
+    parity.add_argument("--out", type=_path, help=RESULT)
 
     engine = _command(commands, "engine", _engine, "time the engine alone, CPU time of one thread")
     engine.add_argument("--games", type=_positive, default=2000, help="per repeat (default: 2000)")
-    engine.add_argument("--out", type=_path, required=True, help=RESULT)
+    engine.add_argument("--out", type=_path, help=RESULT)
 
     strength = commands.add_parser("strength", help="strength against each opponent before and after training")
     strength.set_defaults(command=_strength)
@@ -96,7 +133,7 @@ def _command(
     commands: Any, name: str, function: Callable[[argparse.Namespace], None], help_text: str
 ) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(name, help=help_text, description=help_text)
-    parser.set_defaults(command=function)
+    parser.set_defaults(command=function, read=READ_BY[name])
     parser.add_argument("--config", type=_path, help="YAML file; the defaults without one")
     parser.add_argument(
         "--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help="change one key; may be repeated"
@@ -140,61 +177,74 @@ def _arms(text: str) -> dict[str, str]:
 
 
 def _train(options: argparse.Namespace) -> None:
-    config = load_config(options.config, options.set)
+    config = load_config(options.config, options.set, options.read)
     from lost_cities.train import train  # torch takes a second to import; bad input is told before it
 
+    done = 0
+
     def report(row: dict[str, Any]) -> None:
-        print(
+        nonlocal done
+        done += 1
+        _say(
             f"iteration {row['iteration']}/{config.run.iterations}  {row['iteration_seconds']:.2f} s  "
-            f"traversal {row['traversal_seconds']:.2f} s  {row['traversal/nodes_per_second']:,.0f} nodes/s",
-            flush=True,
+            f"traversal {row['traversal_seconds']:.2f} s  {row['traversal/nodes_per_second']:,.0f} nodes/s"
         )
 
     train(config, options.out, options.seed, options.resume, report)
+    if not done:
+        _say(f"nothing to do: {options.out} holds all {config.run.iterations} iterations of run.iterations already")
+
+
+def _check_out(options: argparse.Namespace) -> None:
+    if options.out:
+        check_writable(options.out)
+
+
+def _write_out(options: argparse.Namespace, result: dict[str, Any]) -> None:
+    if options.out:
+        write_json(options.out, result)
 
 
 def _forward(options: argparse.Namespace) -> None:
-    config = load_config(options.config, options.set)
-    check_writable(options.out)
+    config = load_config(options.config, options.set, options.read)
+    _check_out(options)
     from lost_cities.forward import forward_sweep
 
     result = forward_sweep(config, options.batch_sizes, options.warm_up, options.calls)
-    write_json(options.out, result)
+    _write_out(options, result)
     for row in result["rows"]:
-        print(
+        _say(
             f"batch {row['batch_size']:5d}: {row['microseconds_per_call']:10.1f} us per call "
             f"{row['microseconds_per_state']:9.2f} us per state  {row['speed_up']:6.2f} x"
         )
 
 
 def _parity(options: argparse.Namespace) -> None:
-    config = load_config(options.config, options.set)
-    check_writable(options.out)
+    config = load_config(options.config, options.set, options.read)
+    _check_out(options)
     from lost_cities.parity import parity
 
     result = parity(config, options.arms, options.batches, options.iterations, options.seed)
-    write_json(options.out, result)
+    _write_out(options, result)
     for row in result["tensors"]:
-        print(f"{row['arm']}, {row['name']}: RMSE {row['rmse_fp64']:.3g}, largest error {row['max_abs_fp64']:.3g}")
+        _say(f"{row['arm']}, {row['name']}: RMSE {row['rmse_fp64']:.3g}, largest error {row['max_abs_fp64']:.3g}")
 
 
 def _engine(options: argparse.Namespace) -> None:
-    config = load_config(options.config, options.set)
-    check_writable(options.out)
+    config = load_config(options.config, options.set, options.read)
+    _check_out(options)
     from lost_cities.engine_alone import engine_alone
 
     result = engine_alone(config.game.rules(), options.games)
-    write_json(options.out, result)
+    _write_out(options, result)
     for rate in result["rates"]:
-        print(f"{rate['name']}: {rate['value']:,.0f} {rate['unit']}")
+        _say(f"{rate['name']}: {rate['value']:,.0f} {rate['unit']}")
 
 
 def _strength(options: argparse.Namespace) -> None:
-    if options.out:
-        check_writable(options.out)
+    _check_out(options)
     from lost_cities.strength import strength, strength_table
 
     result = strength(options.checkpoint, options.games, options.seed)
-    if options.out:
-        write_json(options.out, result)
-    print(strength_table(result))
+    _write_out(options, result)
+    _say(strength_table(result))

@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from lost_cities.errors import LostCitiesError
 from lost_cities.idle_options import refuse_idle
 from lost_cities.rules import Rules, make_rules
+from lost_cities.yaml_file import read_yaml, shortened
 
 PER_PROCESSOR, LEAST_BOUND = 4, 16  # most threads of a process, and most workers; so many on any machine
 LARGEST_COUNT = 2**40  # what no computer holds or finishes, and what numpy and torch still take as a size
 Count = Annotated[int, Field(ge=1, le=LARGEST_COUNT)]
 CountOrNone = Annotated[int, Field(ge=0, le=LARGEST_COUNT)]
 AtOnce = Annotated[int, Field(ge=1, le=1_000_000)]  # games, traversals or states that are in memory together
-LARGEST_FILE = 1_000_000  # bytes of a configuration
+LearningRate = Annotated[float, Field(gt=0, le=1000)]  # a larger one overflows in float32, in torch itself at last
 OpponentName = Literal[
     "random", "passive_discard", "safe_heuristic", "safe_heuristic_loose", "safe_heuristic_strict", "noisy_safe"
 ]
@@ -101,12 +101,11 @@ class MemorySizes(Section):
 
 
 class Optimization(Section):
-    advantage_learning_rate: float = Field(
+    advantage_learning_rate: LearningRate = Field(
         default=1e-4,
-        gt=0,
         description="of Adam; sampled advantages are mostly noise, which a high one learns",
     )
-    strategy_learning_rate: float = Field(default=1e-4, gt=0, description="of Adam; its targets are known exactly")
+    strategy_learning_rate: LearningRate = Field(default=1e-4, description="of Adam; its targets are known exactly")
     gradient_clip: float = Field(default=1.0, gt=0)
     advantage_batch_size: AtOnce = 1024
     advantage_updates: Count = Field(default=100, description="per player and iteration")
@@ -151,14 +150,15 @@ class Config(Section):
     checkpoint: Checkpoint = Checkpoint()
 
 
-def load_config(path: Path | None, overrides: Sequence[str] = ()) -> Config:
+def load_config(path: Path | None, overrides: Sequence[str] = (), read: Sequence[str] = ("",)) -> Config:
     """The configuration in ``path`` (defaults without one) with ``section.key=value`` overrides.
 
     An option that does nothing is refused where it is set: in the file by the file alone, since an override may switch
-    off what it belongs to, and among the overrides by all that is set.
+    off what it belongs to, and among the overrides by all that is set. ``read``: how the keys begin that the caller
+    reads; to override another one would do nothing.
     :class:`LostCitiesError` names the file or override, the key, what was found and what is expected.
     """
-    values = {} if path is None else _read_yaml(path)
+    values = {} if path is None else read_yaml(path)
     config = _validated(Config, values, "the defaults" if path is None else str(path))
     refuse_idle(config, (f"{section}.{name}" for section, keys in values.items() for name in keys), str(path))
     for override in overrides:
@@ -166,6 +166,8 @@ def load_config(path: Path | None, overrides: Sequence[str] = ()) -> Config:
         if not equals:
             raise LostCitiesError(f"--set: found {override!r}, expected section.key=value")
         section, name = _known_key(key)
+        if not key.startswith(tuple(read)):
+            raise LostCitiesError(f"--set {override[:80]}: {key} does nothing here, expected one of {', '.join(read)}")
         changed = config.model_dump()
         changed[section][name] = _parse(key, text, _field(section, name))
         config = _validated(Config, changed, f"--set {override}")
@@ -201,26 +203,6 @@ def _check_machine(config: Config) -> None:
             raise LostCitiesError(f"{key}: found {found}, expected at most {most} on {processors} logical processors")
 
 
-def _read_yaml(path: Path) -> dict[str, Any]:
-    try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST_FILE + 1)
-        if len(content) > LARGEST_FILE:
-            raise LostCitiesError(f"{path}: found more than {LARGEST_FILE} bytes, expected a configuration")
-        values = yaml.safe_load(content.decode())
-    except OSError as error:
-        raise LostCitiesError(f"{path} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise LostCitiesError(f"{path} is not UTF-8: found byte {error.object[error.start]:#x}") from None
-    except yaml.YAMLError as error:
-        raise LostCitiesError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
-    if values is None:
-        return {}
-    if not isinstance(values, dict):
-        raise LostCitiesError(f"{path}: found {values!r}, expected sections with keys")
-    return values
-
-
 def _validated(model: type[Config], values: dict[str, Any], source: str) -> Config:
     try:
         return model.model_validate(values)
@@ -234,8 +216,19 @@ def _sentence(error: ValidationError, key: str = "") -> str:
     where = ".".join(str(part) for part in first["loc"]) or key
     if first["type"] == "extra_forbidden":
         return f"{where} is not a key of the configuration, expected one of {', '.join(_siblings(where))}"
-    expected = first["msg"].removeprefix("Input should be ").removeprefix("a valid ").removeprefix("List should have ")
-    return f"{where}: found {first['input']!r}, expected {expected.split(',')[0]}"
+    if first["type"] == "model_type":
+        expected = "keys with values"
+    elif first["type"] == "invalid_key":
+        expected = "a name as key"
+    elif first["type"] == "int_parsing_size":
+        expected = "a smaller integer"
+    elif first["type"] == "too_short":
+        expected = f"at least {first['ctx']['min_length']}"
+    else:
+        expected = first["msg"].removeprefix("Input should be ").removeprefix("a valid ")
+        if first["type"] != "literal_error":
+            expected = expected.split(",")[0]
+    return f"{where}: found {shortened(first['input'])}, expected {expected}"
 
 
 def _siblings(where: str) -> list[str]:
@@ -268,8 +261,8 @@ def _parse(key: str, text: str, field: FieldInfo) -> Any:
     try:
         if get_origin(field.annotation) is list:
             item = TypeAdapter(get_args(field.annotation)[0])
-            return [item.validate_strings(part) for part in text.split(",") if part]
+            return [item.validate_strings(part) for part in text.split(",")] if text else []
         whole: Any = Annotated[field.annotation, field]
         return TypeAdapter(whole).validate_strings(text)
     except ValidationError as error:
-        raise LostCitiesError(f"--set {key}={text}: {_sentence(error, key)}") from None
+        raise LostCitiesError(f"--set {key}={text[:80]}: {_sentence(error, key)}") from None

@@ -17,7 +17,7 @@ def device_named(name: str, key: str) -> torch.device:
         device = torch.device(name)
     except RuntimeError:
         raise LostCitiesError(f"{key}: found {name!r}, expected cpu, cuda or cuda:N") from None
-    if device.type not in ("cpu", "cuda"):
+    if device.type not in ("cpu", "cuda") or (device.type == "cpu" and name != "cpu"):  # torch takes cpu:5 for cpu
         raise LostCitiesError(f"{key}: found {name!r}, expected cpu, cuda or cuda:N")
     if device.type == "cuda":
         count = torch.cuda.device_count()

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lost_cities.errors import NonFiniteTrainingError
 from lost_cities.kernels import matches
 from lost_cities.kernels.opponents import OPPONENTS, opponents_act
 from lost_cities.rules import ACTION_CAP, Rules
@@ -61,7 +62,8 @@ class Stopwatch:
 def play_match(rules: Rules, answer: Answer, match: Match) -> dict[str, Any]:
     """Play the games, the policy moving first in every second one; the metrics by name, without a prefix.
 
-    ``answer`` gives the strategy network's float32 (n, actions) for int8 inputs (n, inputs).
+    ``answer`` gives the strategy network's float32 (n, actions) for int8 inputs (n, inputs);
+    :class:`NonFiniteTrainingError` if one of them is a NaN or an infinity.
     """
     start, watch = time.perf_counter(), Stopwatch()
     opponent = OPPONENTS[match.opponent]
@@ -144,7 +146,9 @@ def _policy_actions(
     with watch.part("policy_network"):
         answers = answer(inputs)
     with watch.part("policy_postprocess"):
-        matches.draw_actions(answers, legal, games, streams, actions)
+        finite = matches.draw_actions(answers, legal, games, streams, actions)
+    if not finite:
+        raise NonFiniteTrainingError("an answer of the strategy network is not finite")
     return actions
 
 

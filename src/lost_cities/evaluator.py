@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lost_cities.config import Config
 from lost_cities.devices import apply_run_settings, device_named
-from lost_cities.errors import LostCitiesError
+from lost_cities.errors import LostCitiesError, NonFiniteTrainingError
 from lost_cities.evaluation import Match, play_match
 from lost_cities.exploitability import SolvableGame, write_down
 from lost_cities.inference import Answerer, Weights
@@ -45,7 +45,8 @@ class Player:
         """The strategy at every information set of a game that is written down whole."""
         policy = np.empty(game.legal.shape)
         for row, answers in enumerate(self._answerer.answer(game.inputs)):
-            soft_max(answers, game.legal[row], policy[row])
+            if not soft_max(answers, game.legal[row], policy[row]):
+                raise NonFiniteTrainingError("an answer of the strategy network is not finite")
         return policy
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +28,21 @@ def check_writable(path: Path) -> None:
             pass
     except OSError as error:
         raise LostCitiesError(f"{path} cannot be written: {folder} takes no file ({error.strerror})") from None
+
+
+@contextmanager
+def taken(folder: Path) -> Iterator[None]:
+    """Inside, no other training writes into ``folder``. :class:`LostCitiesError` if one does already."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the kernel takes it back however the process ends
+        yield
+    except BlockingIOError:
+        raise LostCitiesError(
+            f"{folder} is in use by a training that still runs, expected one that has ended"
+        ) from None
+    finally:
+        os.close(descriptor)
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:

@@ -7,22 +7,35 @@ import os
 from pathlib import Path
 from typing import Any
 
-from lost_cities.errors import LostCitiesError
-from tachograph.instrument import HistoryWriter
+from lost_cities.errors import LostCitiesError, NonFiniteTrainingError
+from tachograph.instrument import HistoryWriter, NonFiniteError
 
 METRICS = "metrics.jsonl"
 
 
 def open_metrics(path: Path, resume: bool) -> HistoryWriter:
-    """The writer of ``path``, which must not exist unless a training is resumed."""
+    """The writer of ``path``, which must not hold a row unless a training is resumed."""
     if path.parent.exists() and not path.parent.is_dir():
         raise LostCitiesError(f"{path.parent} is a file, expected a folder or none yet")
     try:
-        return HistoryWriter(path, resume=resume)
+        return HistoryWriter(path, resume=resume or (path.is_file() and path.stat().st_size == 0))
     except FileExistsError:
         raise LostCitiesError(f"{path} exists already, expected a new folder or --resume") from None
     except OSError as error:
         raise LostCitiesError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def write_row(metrics: HistoryWriter, path: Path, row: dict[str, Any]) -> None:
+    """Append ``row`` to ``path``. :class:`LostCitiesError` if the disk refuses it, and a torn row may be its end then;
+    :class:`NonFiniteTrainingError` if a number in it is not finite."""
+    try:
+        metrics.write(row)
+    except OSError as error:
+        raise LostCitiesError(
+            f"{path} cannot be written: {error.strerror or error}; --resume goes on from the last checkpoint"
+        ) from None
+    except NonFiniteError as error:
+        raise NonFiniteTrainingError(str(error)) from None
 
 
 def take_up(path: Path, iteration: int) -> bool:

@@ -89,4 +89,6 @@ def fit(
     mean = float(total) / settings.updates
     if not np.isfinite(mean):
         raise NonFiniteTrainingError(f"the loss is {mean}")
+    if not all(bool(torch.isfinite(weight).all()) for weight in network.parameters()):
+        raise NonFiniteTrainingError("a weight is not finite after the last update")
     return FitReport(mean, seconds)

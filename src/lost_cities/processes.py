@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+import sys
+import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from lost_cities.errors import LostCitiesError, WorkerLostError
+import psutil
+
+from lost_cities.errors import (
+    LostCitiesError,
+    NonFiniteTrainingError,
+    WorkerLostError,
+    is_memory_error,
+    not_enough_memory,
+)
 
 Handler = Callable[[Any], Any]
 BROADCAST, READY = -1, -2  # numbers of what is no job
+PATIENCE = 5  # seconds without news, after which somebody looks whether a worker is stopped
 
 
 @dataclass
@@ -23,13 +35,15 @@ class _Worker:
     pipe: Connection
     job: int | None = None
     ready: bool = False
+    told_of: bool = False  # that it is stopped
 
 
 class WorkerPool:
     """``count`` processes, each with a handler made by ``make_handler(*arguments)`` in the process itself.
 
-    Jobs are given out in order to whoever is free. A handler's :class:`LostCitiesError` is raised here; any other
-    end of a worker raises :class:`WorkerLostError`.
+    Jobs are given out in order to whoever is free. A handler's :class:`LostCitiesError` or
+    :class:`NonFiniteTrainingError` is raised here; any other end of a worker raises :class:`WorkerLostError`. A worker
+    that is stopped (SIGSTOP) is waited for, with a line on stderr that says so.
     """
 
     def __init__(self, make_handler: Callable[..., Handler], arguments: tuple[Any, ...], count: int, what: str) -> None:
@@ -42,7 +56,7 @@ class WorkerPool:
         for _ in range(count):
             ours, theirs = context.Pipe()
             process = context.Process(target=_serve, args=(theirs, make_handler, arguments), daemon=True)
-            process.start()
+            _start_without_interrupts(process)
             theirs.close()
             self._workers.append(_Worker(process, ours))
 
@@ -86,11 +100,12 @@ class WorkerPool:
         """End the workers."""
         for worker in self._workers:
             worker.pipe.close()
+        given_up = time.monotonic() + 2
         for worker in self._workers:
-            worker.process.join(timeout=2)
-            if worker.process.is_alive():
-                worker.process.terminate()
-                worker.process.join()
+            worker.process.join(timeout=max(0.0, given_up - time.monotonic()))
+        for worker in self._workers:
+            worker.process.kill()  # a worker that is stopped would never notice anything milder
+            worker.process.join()
         self._workers.clear()
 
     def _give_out(self) -> None:
@@ -107,20 +122,36 @@ class WorkerPool:
 
     def _take_in(self, timeout: float | None) -> None:
         pipes = {worker.pipe: worker for worker in self._workers}
-        for ready in wait(list(pipes), timeout):  # a dead worker's pipe is ready too, and then at its end
+        arrived = wait(list(pipes), PATIENCE if timeout is None else timeout)
+        if not arrived and timeout is None:
+            self._tell_of_stopped()
+        for ready in arrived:  # a dead worker's pipe is ready too, and then at its end
             worker = pipes[ready]  # type: ignore[index]
             try:
                 number, error, result = worker.pipe.recv()
             except (EOFError, OSError):
                 self._lost(worker)
             if error is not None:
-                raise LostCitiesError(error)
+                raise error
             if number == READY:
                 worker.ready = True
             else:
                 worker.job = None
                 self._results[number] = result
         self._give_out()
+
+    def _tell_of_stopped(self) -> None:
+        """A line on stderr, once per worker: nobody would find out otherwise what a training waits for."""
+        for worker in self._workers:
+            number = worker.process.pid
+            if number and not worker.told_of and psutil.Process(number).status() == psutil.STATUS_STOPPED:
+                worker.told_of = True
+                print(
+                    f"lost_cities: {self._what} worker (process {number}) is stopped; "
+                    f"waiting for it to go on (kill -CONT {number}) or to end",
+                    file=sys.stderr,
+                    flush=True,
+                )
 
     def _lost(self, worker: _Worker) -> None:
         worker.process.join(timeout=5)
@@ -132,9 +163,18 @@ class WorkerPool:
         )
 
 
+def _start_without_interrupts(process: BaseProcess) -> None:
+    """Start ``process`` with SIGINT blocked from its first instruction: on Ctrl-C the parent decides and speaks."""
+    resource_tracker.ensure_running()  # its own first start would unblock the signal
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _serve(pipe: Connection, make_handler: Callable[..., Handler], arguments: tuple[Any, ...]) -> None:
     """The life of a worker: jobs until the other end of the pipe is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
     number, job = READY, None
     handle: Handler | None = None
     while True:
@@ -143,8 +183,12 @@ def _serve(pipe: Connection, make_handler: Callable[..., Handler], arguments: tu
                 handle, result, error = make_handler(*arguments), None, None
             else:
                 result, error = handle(job), None
-        except LostCitiesError as complaint:
-            result, error = None, str(complaint)
+        except (LostCitiesError, NonFiniteTrainingError) as complaint:
+            result, error = None, complaint
+        except (MemoryError, RuntimeError) as complaint:
+            if not is_memory_error(complaint):
+                raise
+            result, error = None, LostCitiesError(not_enough_memory(complaint))
         try:
             if number != BROADCAST or error is not None:
                 pipe.send((number, error, result))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,12 @@ from lost_cities.checkpoint import CHECKPOINT, load_checkpoint, save_checkpoint
 from lost_cities.config import Config
 from lost_cities.crew import Crew, lanes_of
 from lost_cities.devices import apply_run_settings
-from lost_cities.errors import NonFiniteTrainingError
+from lost_cities.errors import LostCitiesError, NonFiniteTrainingError
 from lost_cities.evaluator import Evaluator
+from lost_cities.files import taken
 from lost_cities.inference import weights_of
 from lost_cities.kernels.lanes import ADVANTAGE
-from lost_cities.metrics import METRICS, open_metrics, take_up
+from lost_cities.metrics import METRICS, open_metrics, take_up, write_row
 from lost_cities.optimize import FitReport
 from lost_cities.trainer import Trainer
 from lost_cities.traversal import Harvest
@@ -33,20 +34,25 @@ def train(config: Config, out: Path, seed: int, resume: bool = False, report: Re
     times. ``report`` is called with every row. Raises :class:`LostCitiesError` on bad input,
     :class:`NonFiniteTrainingError` and :class:`WorkerLostError`.
     """
+    if not resume and (out / CHECKPOINT).exists():
+        raise LostCitiesError(f"{out / CHECKPOINT} exists already, expected a new folder or --resume")
     apply_run_settings(config.run)
     trainer = Trainer(config, seed)
     missing_row, under_way = None, None
-    if resume:
-        row, under_way = load_checkpoint(out / CHECKPOINT, trainer)
-        if not take_up(out / METRICS, trainer.iteration):
-            missing_row = row
-    with (
-        closing(Crew(config)) as crew,
-        closing(Evaluator(config, seed)) as evaluator,
-        open_metrics(out / METRICS, resume) as metrics,
-    ):
+    with ExitStack() as stack:
+        if resume:
+            if out.is_dir():
+                stack.enter_context(taken(out))
+            row, under_way = load_checkpoint(out / CHECKPOINT, trainer)
+            if not take_up(out / METRICS, trainer.iteration):
+                missing_row = row
+        crew = stack.enter_context(closing(Crew(config)))
+        evaluator = stack.enter_context(closing(Evaluator(config, seed)))
+        metrics = stack.enter_context(open_metrics(out / METRICS, resume))
+        if not resume:
+            stack.enter_context(taken(out))
         if missing_row is not None:
-            metrics.write(missing_row)
+            write_row(metrics, out / METRICS, missing_row)
         if under_way is not None:
             evaluator.start(under_way)
         warm_up(config)
@@ -58,7 +64,7 @@ def train(config: Config, out: Path, seed: int, resume: bool = False, report: Re
                 row = run_iteration(trainer, crew, evaluator, out / CHECKPOINT)
             except NonFiniteTrainingError as error:
                 raise NonFiniteTrainingError(f"{error} in iteration {trainer.iteration}") from None
-            metrics.write(row)
+            write_row(metrics, out / METRICS, row)
             report(row)
     return trainer
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lost_cities.config import Traversal
-from lost_cities.errors import LostCitiesError
+from lost_cities.errors import LostCitiesError, NonFiniteTrainingError
 from lost_cities.kernels import external, lanes, outcome
 from lost_cities.kernels.lanes import Lanes, Records, gather, make_lanes, make_records, start_lanes
 from lost_cities.rules import Rules
@@ -96,7 +96,8 @@ class Traverser:
     def run(self, forward: Forward, seed: int, iteration: int, first: int, last: int) -> Harvest:
         """Traversals ``first`` to ``last - 1``; even ones traverse for player 0, odd ones for player 1.
 
-        :class:`LostCitiesError` if one of them has more than ``most_decisions`` decisions.
+        :class:`LostCitiesError` if one of them has more than ``most_decisions`` decisions,
+        :class:`NonFiniteTrainingError` if the network answers with a NaN or an infinity.
         """
         rules, sampling, state = self.rules, self.sampling, self._lanes
         settings = (
@@ -127,6 +128,8 @@ class Traverser:
             calls += (of_first > 0) + (of_second > 0)
             self._resume(rules, state, self._memo, records, filled, answers, settings, seed, iteration, last)
             filled = end
+            if state.counts[lanes.NOT_FINITE]:
+                raise NonFiniteTrainingError("an answer of an advantage network is not finite")
             if state.counts[lanes.TOO_LONG]:
                 raise LostCitiesError(
                     f"traversal.max_decisions: a traversal ({sampling.kind} sampling) has more than "

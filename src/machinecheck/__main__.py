@@ -1,4 +1,4 @@
-"""``python -m machinecheck``: ``probe`` says what is in this machine, ``cell`` measures one thing about it."""
+"""``python -m machinecheck``: ``probe`` says what is in this machine, ``cell`` measures one thing of ``cells``."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import os
 import re
 import sys
+import traceback
 from pathlib import Path
 
 from machinecheck.errors import MachineCheckError
@@ -34,15 +35,28 @@ def _cell(arguments: argparse.Namespace) -> None:
     write_json(arguments.out, registry.measure(arguments.kind, arguments.operation, given))
 
 
+def _cells(_: argparse.Namespace) -> None:
+    from machinecheck import registry
+    from machinecheck.settings import arguments_of
+
+    for kind, operations in registry.CELLS.items():
+        for operation, cell in operations.items():
+            about = (cell.__doc__ or "").partition("\n")[0]
+            print(f"{kind} {operation}: {about}")
+            print("   ", *arguments_of(registry.defaults(kind, operation)))
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="machinecheck", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     probe = commands.add_parser("probe", help="write what is in this machine")
     probe.add_argument("--out", type=Path, required=True, help="JSON file; collect_env.txt is kept beside it")
     probe.set_defaults(run=_probe)
+    cells = commands.add_parser("cells", help="list all cells with their settings and defaults")
+    cells.set_defaults(run=_cells)
     cell = commands.add_parser("cell", help="measure one thing in this process", allow_abbrev=False)
     cell.add_argument("kind", help="correctness, repeatability, throughput or soak")
-    cell.add_argument("operation", help="what is measured, such as matmul; its settings follow as --name=value")
+    cell.add_argument("operation", help="such as matmul; its settings follow as --name=value (`cells` lists them)")
     cell.add_argument("--out", type=Path, required=True, help="JSON file of the result")
     cell.set_defaults(run=_cell)
     return parser
@@ -61,10 +75,13 @@ def main(arguments: list[str] | None = None) -> int:
         return _say(f"the Python package {error.name} is not installed in {sys.prefix}, expected it there")
     except MemoryError as error:
         return _say(f"out of memory: {error or 'this process got no more'}", 1)
-    except RuntimeError as error:
-        if not OUT_OF_MEMORY.search(str(error)):
-            raise
-        return _say(f"out of memory: {' '.join(str(error).split())[:300]}", 1)
+    except Exception as error:
+        said = " ".join(str(error).split())[:300]
+        if isinstance(error, RuntimeError) and OUT_OF_MEMORY.search(said):
+            return _say(f"out of memory: {said}", 1)
+        # torch explains errors on many lines, of which the last says nothing; the reason is in the first
+        traceback.print_exc()
+        return _say(f"{type(error).__name__}: {said}", 1)
     return 0
 
 

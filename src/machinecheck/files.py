@@ -18,6 +18,8 @@ def to_json(data: Any) -> str:
 
 def write_text(path: Path, text: str) -> None:
     """Write ``text`` beside ``path``, flush it to disk, then rename it into place. Raises UnwritableError."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise UnwritableError(f"{path}: found a device, pipe or socket, expected a file or none")
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -15,6 +15,7 @@ from machinecheck.errors import MachineCheckError
 from machinecheck.metrics import Array, reference_bound
 from machinecheck.precision import Precision
 from machinecheck.reference import REPEATS, Reference, Tensors, exact_dot, prove
+from machinecheck.settings import MOST
 
 FORMS = ("A@B", "A@A.T", "A.T@B")
 LIBRARIES = ("torch", "numpy", "scipy")
@@ -39,6 +40,8 @@ def parse_shape(text: str, form: str) -> Shape:
     if form not in FORMS:
         raise MachineCheckError(f"form: found {form!r}, expected one of {', '.join(FORMS)}")
     m, k, n = (int(part) for part in (parts * 3 if len(parts) == 1 else parts))
+    if max(m, k, n) > MOST:
+        raise MachineCheckError(f"size: found {text!r}, expected no side above {MOST}")
     return Shape(m, k, m if form == "A@A.T" else n)
 
 

@@ -9,6 +9,8 @@ from typing import Any, NoReturn
 
 from machinecheck.errors import MachineCheckError
 
+MOST = 2**31 - 1  # of anything that is counted: what comes near it fits into no memory
+
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
@@ -31,12 +33,15 @@ def parse(name: str, defaults: Mapping[str, Any], arguments: list[str]) -> dict[
 
 
 def _check_number(name: str, setting: str, value: Any, default: Any) -> None:
-    """Counts (their default is above 0) are at least 1, other numbers finite and at least 0."""
+    """Counts (their default is above 0) are from 1 to ``MOST``, other whole numbers have 63 bits, all are finite."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return
-    least = 1 if isinstance(default, int) and default > 0 else 0
-    if not (math.isfinite(value) and value >= least):
+    count = isinstance(default, int) and default > 0
+    least, most = (1, MOST) if count else (0, 2**63 - 1)
+    if not value >= least or (isinstance(value, float) and math.isinf(value)):
         raise MachineCheckError(f"{name}: found {setting} = {value}, expected a number of at least {least}")
+    if isinstance(value, int) and value > most:
+        raise MachineCheckError(f"{name}: found {setting} = {value}, expected a number of at most {most}")
 
 
 def arguments_of(given: Mapping[str, Any]) -> list[str]:

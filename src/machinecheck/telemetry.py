@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import threading
@@ -39,9 +40,14 @@ def _cpu_clock() -> float | Unknown:
     """Mean clock of the processors now, MHz; of a virtual machine often a constant."""
     try:
         frequency = psutil.cpu_freq()
-    except (OSError, NotImplementedError) as error:
+    except (OSError, NotImplementedError, ValueError) as error:
         return Unknown(f"the system gives no clock: {error}")
     return frequency.current if frequency else Unknown("the system gives no clock")
+
+
+def finite(value: float | Unknown) -> float | Unknown:
+    """A reading; a driver's "nan" is none."""
+    return value if isinstance(value, Unknown) or math.isfinite(value) else Unknown(f"the sensor said {value}")
 
 
 class HostReader:
@@ -180,7 +186,7 @@ class Sampler:
     def _take(self) -> None:
         sample: Sample = dict(self._missing)
         for reader in self._readers:
-            sample |= reader.read()
+            sample |= {name: finite(value) for name, value in reader.read().items()}
         self.samples.append((time.monotonic(), sample))
 
     def _run(self) -> None:
@@ -243,7 +249,7 @@ def with_device_users(
     if unreadable is not None:
         return host | {"device_users": None, "unknown": host["unknown"] | {"device_users": unreadable.reason}}
     users = {
-        user["pid"]: user["name"]
+        user["pid"]: None if isinstance(user["name"], Unknown) else user["name"]  # it may have ended by then
         for found in snapshots
         if not isinstance(found, Unknown)
         for user in found

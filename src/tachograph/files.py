@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import hashlib
 import json
+import math
 import os
 import re
 import shutil
@@ -19,6 +20,8 @@ from tachograph.errors import TachographError
 
 EMPTY_SHA256 = hashlib.sha256(b"").hexdigest()
 MAX_JSON_BYTES = 64 * 1024 * 1024
+MOST_DIGITS = 308  # of a whole number that is a float64 too
+HALF_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
 PARTIAL = re.compile(r"\..+\.[a-z0-9_]{8}\.part")  # the names that appearing() gives
 PLAIN_PATH = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")  # relative, without escapes
 
@@ -73,12 +76,36 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError(f"{digits[:40]} is larger than any float64")
+    return number
+
+
+def _in_range(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise ValueError(f"a number of {len(digits)} digits is larger than any float64")
+    return int(digits)
+
+
 def parse_json(text: str | bytes) -> Any:
-    """Strict JSON: no NaN or Infinity, no key twice. Raises ValueError."""
+    """Strict JSON, of which all that is read can be written again: no NaN or Infinity, also not as ``1e400``, no key
+    twice, no half of a UTF-16 pair (``"\\ud800"``), which is no text. Raises ValueError.
+    """
     try:
-        return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_duplicates)
+        found = json.loads(
+            text,
+            parse_constant=_no_constant,
+            parse_float=_finite,
+            parse_int=_in_range,
+            object_pairs_hook=_no_duplicates,
+        )
+        if HALF_PAIR.search(text.encode(errors="replace") if isinstance(text, str) else text):
+            canonical_json(found).encode()  # whole pairs are read as one character
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+    return found
 
 
 def read_json(path: Path) -> Any:
@@ -101,6 +128,8 @@ def appearing(path: Path) -> Iterator[Path]:
     The temporary file is locked meanwhile, so that :func:`remove_partial` knows the living from the dead.
     Raises TachographError if the file cannot be written, as on a full disk; ``path`` is then as it was.
     """
+    if path.exists() and not (path.is_file() or path.is_dir()):  # /dev/null would become a file
+        raise TachographError(f"{path}: found a device, pipe or socket, expected a file or none")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")

@@ -47,11 +47,19 @@ def test_overrides_are_typed():
             "optimization.strategy_learning_rate: found 'fast', expected number",
         ),
         ("traversal.inference=both", "traversal.inference: found 'both', expected 'single' or 'batched'"),
-        ("evaluation.opponents=random,nobody", "found 'nobody', expected 'random'"),
+        (
+            "evaluation.opponents=random,nobody",
+            "found 'nobody', expected 'random', 'passive_discard', 'safe_heuristic'",
+        ),
+        ("evaluation.opponents=random,,noisy_safe", "evaluation.opponents: found '', expected 'random'"),
+        ("run.iterations=" + "9" * 5000, "..., expected a smaller integer"),
+        ("optimization.strategy_learning_rate=1e38", "expected less than or equal to 1000"),
+        ("run.device=cpu:5", "run.device: found 'cpu:5', expected cpu, cuda or cuda:N"),
+        ("run.device=cuda:-1", "run.device: found 'cuda:-1', expected cpu, cuda or cuda:N"),
         ("run.iterations=1e99", "expected integer"),
         (
-            "optimization.strategy_learning_rate=inf",
-            "optimization.strategy_learning_rate: found inf, expected a finite number",
+            "optimization.gradient_clip=inf",
+            "optimization.gradient_clip: found inf, expected a finite number",
         ),
         ("evaluation.opponents=", "evaluation.opponents: found [], expected"),
         ("evaluation.opponents=random,random", "evaluation.opponents: found random, random, expected each once"),
@@ -78,6 +86,7 @@ def test_wrong_overrides_are_refused(override, words, tmp_path, capsys):
     assert words in told
     assert told.startswith("lost_cities: error: ")
     assert told.count("\n") == 1
+    assert len(told) < 400
     assert not out.exists()
 
 
@@ -89,6 +98,19 @@ def test_wrong_overrides_are_refused(override, words, tmp_path, capsys):
         ("runs: {iterations: 5}", "runs is not a key of the configuration, expected one of game"),
         ("- run", "expected sections with keys"),
         ("run: [", "is not YAML"),
+        ("run:", "run: found None, expected keys with values"),
+        ("1: {iterations: 5}", "1: found 1, expected a name as key"),
+        ("run: {iterations: 5, iterations: 6}", "found the key 'iterations' twice in"),
+        ("run: {iterations: 5}\nrun: {device: cpu}", "found the key 'run' twice in"),
+        ("run: {use_amp: yes}", "run.use_amp: found 'yes', expected boolean"),
+        ("run: {iterations: 1:30}", "run.iterations: found '1:30', expected integer"),
+        ("run: {iterations: 1e3}", "run.iterations: found 1000.0, expected integer"),
+        ("run: {iterations: 2020-99-99}", "run.iterations: found '2020-99-99', expected integer"),
+        ("run: {iterations: " + "9" * 5000 + "}", "is not YAML: Exceeds the limit"),
+        ("run: !!bool x", "is not YAML"),
+        ("[" * 2_000, "is not YAML: found too many brackets"),
+        ("run: &a [*a]", "run: found [[...]], expected keys with values"),
+        ("run: [" + "x, " * 500 + "]", "..., expected keys with values"),
         (b"run: {device: '\xff'}", "is not UTF-8: found byte 0xff"),
         ("#" * 1_000_001, "found more than 1000000 bytes"),
     ],
@@ -101,6 +123,28 @@ def test_wrong_files_are_refused(text, words, tmp_path):
         load_config(path)
     assert words in str(caught.value)
     assert str(path) in str(caught.value)
+    assert len(str(caught.value)) < 500
+
+
+def test_numbers_of_a_file_are_read_as_those_of_an_override(tmp_path):
+    """Powers of ten, leading zeros and underscores mean the same in both, whatever YAML 1.1 makes of them."""
+    path = tmp_path / "config.yaml"
+    texts = {"optimization.gradient_clip": "1e-3", "run.iterations": "010", "memory.strategy_capacity": "2_000"}
+    path.write_text("".join("{}: {{{}: {}}}\n".format(*key.split("."), text) for key, text in texts.items()))
+    config = load_config(path)
+    assert config == load_config(None, [f"{key}={text}" for key, text in texts.items()])
+    assert (config.optimization.gradient_clip, config.run.iterations) == (0.001, 10)
+
+
+@pytest.mark.parametrize(
+    ("command", "override"),
+    [("forward", "run.use_amp=true"), ("engine", "network.hidden=4"), ("parity", "run.iterations=9")],
+)
+def test_an_override_that_a_command_does_not_read_is_refused(command, override, tmp_path, capsys):
+    """What would change nothing in the result of a command is told, and no result is written."""
+    assert main([command, "--set", override, "--out", str(tmp_path / "x.json")]) == 2
+    assert "does nothing here, expected one of game." in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_endless_file_is_refused():
@@ -170,11 +214,20 @@ def test_batch_sizes_rise(sizes, tmp_path, capsys):
 
 IDLE = [  # an option, a value that is not its default, a section's options with which that does nothing, what it needs
     ("game.bonus_cards", 3, {"bonus": 0}, "game.bonus of 1 or more"),
+    ("game.bonus_cards", 9, {"ranks": 5}, "game.bonus of 1 or more and so many cards in a colour"),
+    ("traversal.num_workers", 5, {"traversals_per_player": 7}, "a chunk of traversals for each"),
     ("traversal.epsilon", 0.3, {"sampling": "external"}, "traversal.sampling outcome"),
     ("traversal.baseline", "none", {"sampling": "external"}, "traversal.sampling outcome"),
     ("traversal.width", 32, {"inference": "single"}, "traversal.inference batched"),
     ("traversal.worker_chunk_size", 35, {"num_workers": 0}, "traversal.num_workers of 1 or more"),
     ("evaluation.games", 9, {"eval_every": 0}, "evaluation.eval_every of 1 or more"),
+    ("evaluation.light_every", 6, {"eval_every": 3}, "iterations of its own"),
+    (
+        "evaluation.num_workers",
+        3,
+        {"opponents": ["random", "noisy_safe"]},
+        "evaluation.eval_every or evaluation.light_",
+    ),
     ("evaluation.light_games", 9, {"light_every": 0}, "evaluation.light_every of 1 or more"),
     ("evaluation.light_opponents", ["random"], {"light_every": 0}, "evaluation.light_every of 1 or more"),
     ("evaluation.num_workers", 2, {"eval_every": 0}, "evaluation.eval_every or evaluation.light_every of 1 or more"),
@@ -183,6 +236,9 @@ IDLE = [  # an option, a value that is not its default, a section's options with
 HELPFUL = {
     "bonus": 5,
     "num_workers": 1,
+    "ranks": 9,
+    "traversals_per_player": 1000,
+    "opponents": ["random", "noisy_safe", "safe_heuristic"],
     "light_every": 5,
     "eval_every": 5,
     "sampling": "outcome",

@@ -136,6 +136,12 @@ def test_forward_sweep(tmp_path, capsys):
     assert second["microseconds_per_state"] == pytest.approx(second["microseconds_per_call"] / 8)
     assert second["speed_up"] == pytest.approx(first["microseconds_per_state"] / second["microseconds_per_state"])
     assert (first["speed_up"], result["measured_calls"], result["network"]) == (1.0, 20, [365, 32, 32, 32, 22])
+    capsys.readouterr()
+    assert main(sweep) == 0
+    assert [line.split(":")[0].split() for line in capsys.readouterr().out.splitlines()] == [
+        ["batch", "1"],
+        ["batch", "8"],
+    ]
     assert main(["forward", "--out", str(tmp_path)]) == 2
     assert "cannot be written: it is a folder, expected a file" in capsys.readouterr().err
 

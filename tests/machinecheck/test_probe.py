@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from machinecheck.files import to_json
 from machinecheck.probe import amd, host, libraries, machine, nvidia, torch_facts
 from machinecheck.unknown import Unknown, separate
+from tachograph.files import parse_json
 
 GIBIBYTE = 2**30
 
@@ -245,6 +247,29 @@ def test_amd_compute_processes(tmp_path):
     found = amd.compute_processes(tmp_path / "sys", tmp_path / "proc")
     assert found == [{"pid": 226424, "name": "llama-server"}]
     assert isinstance(amd.compute_processes(tmp_path / "nothing", tmp_path / "proc"), Unknown)
+
+
+@pytest.mark.parametrize("rubbish", ["nan", "inf", "-inf", "1e999", "N/A", "²", "9" * 400, "-1", "\0\x7f", "", "1 2 3"])
+def test_rubbish_in_system_files_is_unknown(strix_halo, tmp_path, monkeypatch, rubbish):
+    """Whatever stands where a number should, the facts can be written, and no number is made of it."""
+    program(tmp_path / "bin", "amd-smi", json.dumps([{"power": {"socket_power": rubbish}}]))
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    for file in [path for path in strix_halo.rglob("*") if path.is_file() and path.name not in ("vendor", "uevent")]:
+        file.write_text(rubbish)
+    put(strix_halo / "fs/cgroup/cpu.max", rubbish)
+    put(strix_halo / "fs/cgroup/memory.max", rubbish)
+    put(strix_halo / "class/powercap/intel-rapl:0/energy_uj", rubbish)
+    put(tmp_path / "proc/meminfo", f"MemTotal: {rubbish}")
+    (device,) = amd.devices(strix_halo)
+    memory = host.memory(tmp_path / "proc", strix_halo)
+    limit = host.processor(tmp_path / "proc", strix_halo)["control_group_limit"]
+    plain, _ = separate({"device": device, "memory": memory, "power": host.package_power(strix_halo), "limit": limit})
+    parse_json(to_json(plain))
+    if rubbish not in ("-1", "1 2 3"):
+        assert plain["memory"] == {"total_bytes": None, "control_group_limit_bytes": None}
+        assert plain["limit"] is None
+        assert plain["device"]["temperature_celsius"] is None
+        assert isinstance(nvidia.value(rubbish, "power.draw", 1), Unknown)
 
 
 def nulls(facts, place=""):

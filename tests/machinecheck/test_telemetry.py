@@ -86,6 +86,8 @@ def test_other_programs_on_the_device():
     assert telemetry.with_device_users(quiet, [[mine], [mine]], 7)["device_users"] == []
     shared = telemetry.with_device_users(quiet, [[mine], [mine, other]], 7)
     assert shared["device_users"] == [other]
+    ended = {"pid": 8, "name": Unknown("/proc/8/comm: No such file or directory")}
+    assert telemetry.with_device_users(quiet, [[mine, ended]], 7)["device_users"] == [{"pid": 8, "name": None}]
     unreadable = telemetry.with_device_users(quiet, [[mine], Unknown("garbage")], 7)
     assert unreadable["device_users"] is None
     assert unreadable["unknown"]["device_users"] == "garbage"
@@ -122,3 +124,14 @@ def test_address_of_a_device():
 
     assert telemetry.pci_address(Properties()) == "0000:c5:00"
     assert isinstance(telemetry.pci_address(object()), Unknown)
+
+
+def test_a_sensor_that_says_nan_is_unknown():
+    """A reading that is no number ends no cell: it is left out, and told where there is no other."""
+    sampler = Sampler()
+    sampler._readers = [type("Reader", (), {"read": lambda _: sample(cpu_temperature_celsius=float("nan"))})()]
+    sampler._take()
+    found = telemetry.summary(sampler.samples, sampler.since, 2)
+    assert found["cpu_temperature_celsius"] is None
+    assert found["unknown"]["cpu_temperature_celsius"] == "the sensor said nan"
+    assert found["load_average"]["mean"] == 0.1

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tachograph.errors import TachographError
 from tachograph.files import read_json, write_text
+from tachograph.lease.processes import printable
 from tachograph.machine.verdict import EXIT_CODES, Verdict
 from tachograph.scripting import run_program
 from tachograph.study.layout import StudyFolder
@@ -23,7 +24,7 @@ def main() -> None:
     if "summary" not in record:
         raise TachographError(f"study {arguments.study}: it is no machine study, so it has no verdict on a machine")
     verdict = Verdict(record["summary"]["verdict"])
-    print("\n".join(record["findings"]))
+    print("\n".join(printable(sentence, limit=4000) for sentence in record["findings"]))
     if EXIT_CODES[verdict]:
         raise SystemExit(EXIT_CODES[verdict])
     write_text(arguments.out, f"{verdict}\n")

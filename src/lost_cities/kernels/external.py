@@ -21,6 +21,7 @@ from lost_cities.kernels.lanes import (
     FINISHED,
     IDLE,
     NODES,
+    NOT_FINITE,
     STRATEGY,
     TOO_LONG,
     UNEXPLORED,
@@ -71,7 +72,8 @@ def resume_external(rules, lanes, frames, records, filled, advantages, settings,
         if lanes.traversal[lane] == IDLE:
             continue
         row, record = lanes.rows[lane], lanes.record[lane]
-        regret_matching(advantages[record - filled], records.legal[record], policy)
+        if not regret_matching(advantages[record - filled], records.legal[record], policy):
+            lanes.counts[NOT_FINITE] += 1
         lanes.counts[NODES] += 1
         if lanes.visited[lane] == 0:
             frames.at[lane] = frames.longest[lane] = 0

@@ -19,7 +19,9 @@ from lost_cities.rules import RUNNING, Rules
 
 IDLE = -1
 # positions in Lanes.counts
-NEXT, FINISHED, NODES, FORCED, DECK_ENDINGS, CAP_ENDINGS, TOO_LONG, CHAINS, LONGEST_CHAIN, COUNTS = range(10)
+NEXT, FINISHED, NODES, FORCED, DECK_ENDINGS, CAP_ENDINGS, TOO_LONG, CHAINS, LONGEST_CHAIN, NOT_FINITE, COUNTS = range(
+    11
+)
 ADVANTAGE, STRATEGY, UNEXPLORED = range(3)  # kinds of records; nothing is learned from the last
 
 

@@ -10,7 +10,7 @@ from numba import njit
 from lost_cities.kernels.encode import encode
 from lost_cities.kernels.game import deal, expedition_score, legal_actions, score, step
 from lost_cities.kernels.random import derive
-from lost_cities.kernels.regret import sample
+from lost_cities.kernels.regret import all_finite, sample
 from lost_cities.rules import RUNNING
 
 # positions in the diagnostics of a game
@@ -58,16 +58,25 @@ def legal_in_games(rules, rows, games, legal):
 
 @njit(cache=True)
 def draw_actions(answers, legal, games, streams, actions):
-    """Draw one action per game from the soft-max of ``answers`` (float32, n x actions) over the legal ones."""
-    policy = np.empty(answers.shape[1])
+    """Draw one action per game from the soft-max of ``answers`` (float32, n x actions) over the legal ones.
+
+    Returns whether all answers for legal actions are finite.
+    """
+    policy, finite = np.empty(answers.shape[1]), True
     for at in range(games.shape[0]):
-        soft_max(answers[at], legal[at], policy)
+        finite &= soft_max(answers[at], legal[at], policy)
         actions[at] = sample(policy, streams, games[at])
+    return finite
 
 
 @njit(cache=True)
 def soft_max(answers, legal, policy):
-    """Write the soft-max of ``answers`` over legal actions to ``policy`` (float64)."""
+    """Write the soft-max of ``answers`` over legal actions to ``policy`` (float64); returns whether they are finite.
+
+    If not, the policy is uniform.
+    """
+    if not all_finite(answers, legal, policy):
+        return False
     highest = -np.inf
     for action in range(policy.shape[0]):
         if legal[action]:
@@ -78,6 +87,7 @@ def soft_max(answers, legal, policy):
         total += policy[action]
     for action in range(policy.shape[0]):
         policy[action] /= total
+    return True
 
 
 @njit(cache=True)

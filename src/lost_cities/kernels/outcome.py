@@ -8,6 +8,12 @@ section 3), unbiased estimates are V(h) = b + s(a) / q(a) (V' - b) and, as advan
 Over the hundreds of decisions of a standard game the factors s / q multiply to estimates of huge variance. So only
 a share of the traverser's decisions, drawn by lot, explores and gives a record; at the others the strategy itself
 is played, whose factor is 1. Every record remains unbiased, because the lot does not depend on the game.
+
+Unbiased means: within one iteration. How often a state is met depends on the traverser's own strategy of that
+iteration, and records are not weighted by its inverse, whose variance would be that of the factors above. Over the
+iterations, states that the strategy avoided weigh less than in external sampling; tests/lost_cities measures that
+exploitability falls all the same. With e = 1 at every decision the traverser plays uniformly, so that a state is met
+as often in every iteration as the other player's strategy and chance make it, and nothing is left to weigh.
 """
 
 from __future__ import annotations
@@ -20,6 +26,7 @@ from lost_cities.kernels.lanes import (
     FINISHED,
     IDLE,
     NODES,
+    NOT_FINITE,
     STRATEGY,
     TOO_LONG,
     UNEXPLORED,
@@ -49,7 +56,8 @@ def resume_outcome(rules, lanes, memo, records, filled, advantages, settings, se
             continue
         row, record = lanes.rows[lane], lanes.record[lane]
         traverser = lanes.traversal[lane] & 1
-        regret_matching(advantages[record - filled], records.legal[record], policy)
+        if not regret_matching(advantages[record - filled], records.legal[record], policy):
+            lanes.counts[NOT_FINITE] += 1
         lanes.counts[NODES] += 1
         lanes.visited[lane] += 1
         if lanes.visited[lane] > most:

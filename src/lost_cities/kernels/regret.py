@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
 
 from lost_cities.kernels.random import uniform
@@ -14,8 +15,13 @@ def regret_matching(advantages, legal, policy):
     Probabilities are proportional to the positive advantages of legal actions. If none is positive, the legal
     actions of the largest advantage share the probability: one action as a rule (Brown et al. 2019, section 5.1),
     all of them while an untrained network answers 0 everywhere.
+
+    Returns whether the advantages of all legal actions are finite. If not, ``policy`` is uniform, so that the game can
+    go on to the place where somebody tells of it.
     """
     total = 0.0
+    if not all_finite(advantages, legal, policy):
+        return False
     for action in range(policy.shape[0]):
         positive = max(0.0, float(advantages[action])) if legal[action] else 0.0
         policy[action] = positive
@@ -23,7 +29,7 @@ def regret_matching(advantages, legal, policy):
     if total > 0.0:
         for action in range(policy.shape[0]):
             policy[action] /= total
-        return
+        return True
     best, ties = -1, 0
     for action in range(policy.shape[0]):
         if legal[action]:
@@ -34,6 +40,21 @@ def regret_matching(advantages, legal, policy):
     for action in range(policy.shape[0]):
         if legal[action] and advantages[action] == advantages[best]:
             policy[action] = 1.0 / ties
+    return True
+
+
+@njit(cache=True)
+def all_finite(answers, legal, policy):
+    """Whether a network's answers for all legal actions are finite; if not, ``policy`` becomes uniform over them."""
+    number, finite = 0, True
+    for action in range(policy.shape[0]):
+        if legal[action]:
+            number += 1
+            finite = finite and np.isfinite(answers[action])
+    if not finite:
+        for action in range(policy.shape[0]):
+            policy[action] = 1.0 / number if legal[action] else 0.0
+    return finite
 
 
 @njit(cache=True)

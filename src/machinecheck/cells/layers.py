@@ -79,6 +79,8 @@ def batch_norm(
     """Batch normalisation: output, gradients and, in training mode, the running moments."""
     if mode not in MODES:
         raise MachineCheckError(f"mode: found {mode!r}, expected one of {', '.join(MODES)}")
+    if mode == "train" and batch * board * board < 2:
+        raise MachineCheckError("batch and board: found one value per channel, expected two or more to have a variance")
     kind, where = precision(dtype), open_device(device)
     prepare(kind)
     shape = (batch, channels, board, board)

@@ -36,6 +36,7 @@ from machinecheck.settings import arguments_of
 
 PROVING_REPEATS = 2
 AS_STARTED = "as-started"
+MOST_THREADS = 1024  # as a study may register; the threads of one cell more could be refused to everybody else
 Run = Callable[[], torch.Tensor]
 
 
@@ -58,6 +59,8 @@ def thread_counts(text: str, usable: int) -> list[int]:
                 f"threads: found {text!r}, expected numbers or all, like 1,2,4,8,all, or {AS_STARTED}"
             )
         found.add(usable if word == "all" else int(word))
+    if max(found) > MOST_THREADS:
+        raise MachineCheckError(f"threads: found {text!r}, expected no more than {MOST_THREADS}")
     return sorted(found)
 
 

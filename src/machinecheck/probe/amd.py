@@ -33,7 +33,8 @@ def _properties(node: Path) -> dict[str, int]:
     if isinstance(found, Unknown):
         return {}
     pairs = (line.split() for line in found.splitlines())
-    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}
+    numbers = {pair[0]: read.as_whole(pair[1], node) for pair in pairs if len(pair) == 2}
+    return {name: value for name, value in numbers.items() if isinstance(value, int) and value >= 0}
 
 
 def _kfd_nodes(sys_root: Path) -> dict[str, dict[str, int]]:
@@ -66,7 +67,7 @@ def _current_clock(device: Path) -> float | Unknown:
     for line in found.splitlines():
         if line.rstrip().endswith("*"):
             digits = line.partition(":")[2].strip().lower().partition("mhz")[0]
-            if digits.strip().isdigit():
+            if digits.strip().isdecimal():
                 return float(digits)
     return Unknown(f"{device / 'pp_dpm_sclk'}: no level is marked as current")
 
@@ -96,14 +97,18 @@ def _smi_power(address: str | Unknown) -> float | Unknown:
     printed = read.output(["amd-smi", "metric", "--power", "--json", "--gpu", address])
     if isinstance(printed, Unknown):
         return printed
+    power: float | Unknown
     try:
         answer = json.loads(printed)
         rows = answer.get("gpu_data", answer) if isinstance(answer, dict) else answer
         found = rows[0]["power"]["socket_power"]
         found = found["value"] if isinstance(found, dict) else found
-        return float(found)
+        power = read.as_number(str(found), "amd-smi")
     except (ValueError, KeyError, IndexError, TypeError, AttributeError):
+        power = Unknown("amd-smi: no socket power")
+    if isinstance(power, Unknown):
         return Unknown(f"amd-smi: {'N/A' if 'N/A' in printed else printed.strip()[:80]}")
+    return power
 
 
 def pool(carve_out: int | Unknown, shared: int | Unknown, integrated: bool | Unknown) -> dict[str, Any]:
@@ -135,7 +140,7 @@ def devices(sys_root: Path) -> list[dict[str, Any]]:
     found = []
     for card in sorted((sys_root / "class/drm").glob("card*")):
         device = card / "device"
-        if not card.name[4:].isdigit() or read.text(device / "vendor") != AMD:
+        if not card.name[4:].isdecimal() or read.text(device / "vendor") != AMD:
             continue
         address = _pci_address(device)
         node = nodes.get(address, {}) if isinstance(address, str) else {}
@@ -177,5 +182,5 @@ def compute_processes(sys_root: Path, proc: Path) -> list[dict[str, Any]] | Unkn
     folder = sys_root / "class/kfd/kfd/proc"
     if not folder.is_dir():
         return Unknown(f"{folder}: not there")
-    pids = sorted(int(entry.name) for entry in folder.iterdir() if entry.name.isdigit())
+    pids = sorted(int(entry.name) for entry in folder.iterdir() if entry.name.isdecimal())
     return [{"pid": pid, "name": read.text(proc / str(pid) / "comm")} for pid in pids]

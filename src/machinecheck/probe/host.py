@@ -51,7 +51,13 @@ def _cpu_limit(sys_root: Path) -> float | Unknown:
     if isinstance(found, Unknown):
         return found
     quota, _, period = found.partition(" ")
-    return NO_LIMIT if quota == "max" else float(quota) / float(period or 100_000)
+    if quota == "max":
+        return NO_LIMIT
+    place = sys_root / "fs/cgroup/cpu.max"
+    allowed, of = read.as_number(quota, place), read.as_number(period or "100000", place)
+    if isinstance(allowed, Unknown) or isinstance(of, Unknown):
+        return allowed if isinstance(allowed, Unknown) else of
+    return allowed / of if of > 0 else Unknown(f"{place}: expected a period, found {period!r}")
 
 
 def _lscpu() -> Any:
@@ -60,7 +66,7 @@ def _lscpu() -> Any:
         return found
     try:
         return json.loads(found)["lscpu"]
-    except (ValueError, KeyError):
+    except (ValueError, KeyError, TypeError):
         return Unknown("lscpu -J printed something unreadable")
 
 
@@ -102,10 +108,11 @@ def memory(proc: Path, sys_root: Path) -> dict[str, Any]:
     if not isinstance(found, Unknown):
         for line in found.splitlines():
             if line.startswith("MemTotal:"):
-                total = int(line.split()[1]) * 1024
-    limit = read.text(sys_root / "fs/cgroup/memory.max")
+                kibibytes = read.as_whole(line.removeprefix("MemTotal:").removesuffix("kB").strip(), proc / "meminfo")
+                total = kibibytes * 1024 if isinstance(kibibytes, int) else kibibytes
+    limit: int | str | Unknown = read.text(sys_root / "fs/cgroup/memory.max")
     if isinstance(limit, str):
-        return {"total_bytes": total, "control_group_limit_bytes": NO_LIMIT if limit == "max" else int(limit)}
+        limit = NO_LIMIT if limit == "max" else read.as_whole(limit, sys_root / "fs/cgroup/memory.max")
     return {"total_bytes": total, "control_group_limit_bytes": limit}
 
 

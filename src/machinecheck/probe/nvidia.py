@@ -36,11 +36,8 @@ def value(text: str, field: str, factor: float | None) -> Any:
         return Unknown(f"nvidia-smi {field}: {text or 'empty'}")
     if factor is None:
         return text
-    try:
-        value = float(text) * factor
-    except ValueError:
-        return Unknown(f"nvidia-smi {field}: expected a number, found {text[:40]!r}")
-    return int(value) if value.is_integer() else value
+    value = read.as_number(text, f"nvidia-smi {field}", factor)
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def devices() -> list[dict[str, Any]] | Unknown:
@@ -67,9 +64,11 @@ def compute_processes() -> list[dict[str, Any]] | Unknown:
     for row in csv.reader(printed.splitlines(), skipinitialspace=True):
         if not row:
             continue
-        if len(row) != 3 or not row[0].strip().isdigit():
+        if len(row) != 3 or not row[0].strip().isdecimal():
             return Unknown(f"nvidia-smi printed something unreadable: {printed.strip()[:80]!r}")
         amount, _, unit = row[2].strip().partition(" ")
-        memory: Any = int(amount) * MEBIBYTE if unit == "MiB" and amount.isdigit() else Unknown(f"nvidia-smi: {row[2]}")
+        memory: Any = (
+            int(amount) * MEBIBYTE if unit == "MiB" and amount.isdecimal() else Unknown(f"nvidia-smi: {row[2]}")
+        )
         found.append({"pid": int(row[0]), "name": row[1].strip(), "memory_bytes": memory})
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -17,26 +19,32 @@ def text(path: Path) -> str | Unknown:
         return Unknown(f"{path}: {error.strerror or error}")
 
 
+def as_number(found: str, place: object, scale: float = 1.0) -> float | Unknown:
+    """``found`` as a finite number, times ``scale``; a driver's "nan" is none. ``place`` is where it was read."""
+    try:
+        value = float(found) * scale
+    except ValueError:
+        value = math.nan
+    return value if math.isfinite(value) else Unknown(f"{place}: expected a number, found {found[:40]!r}")
+
+
+def as_whole(found: str, place: object) -> int | Unknown:
+    """``found`` as a whole number of at most 64 bits."""
+    if re.fullmatch(r"-?[0-9]{1,20}", found) and abs(int(found)) < 2**64:
+        return int(found)
+    return Unknown(f"{place}: expected a whole number, found {found[:40]!r}")
+
+
 def number(path: Path, scale: float = 1.0) -> float | Unknown:
     """The number in a one-number file, times ``scale``."""
     found = text(path)
-    if isinstance(found, Unknown):
-        return found
-    try:
-        return float(found) * scale
-    except ValueError:
-        return Unknown(f"{path}: expected a number, found {found[:40]!r}")
+    return found if isinstance(found, Unknown) else as_number(found, path, scale)
 
 
 def integer(path: Path) -> int | Unknown:
     """The whole number in a one-number file."""
     found = text(path)
-    if isinstance(found, Unknown):
-        return found
-    try:
-        return int(found)
-    except ValueError:
-        return Unknown(f"{path}: expected a whole number, found {found[:40]!r}")
+    return found if isinstance(found, Unknown) else as_whole(found, path)
 
 
 def output(command: list[str], seconds: float = 20.0) -> str | Unknown:

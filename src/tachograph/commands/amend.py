@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from tachograph.errors import TachographError
 from tachograph.execution.rejudging import register_and_judge
+from tachograph.files import canonical_json
 from tachograph.scripting import configuration
 from tachograph.study.opening import open_study
 from tachograph.study.registration import changes, content, current, read_registration
 from tachograph.study.session import exclusive_session
 from tachograph.study.state import read_state
-from tachograph.study.status import write_status
+from tachograph.study.status import execution_command, write_status
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -37,10 +39,19 @@ def run(arguments: argparse.Namespace) -> int:
         _, changed = register_and_judge(one, Path.cwd(), arguments.reason)
         write_status(one.folder)
     for change in changes(held["content"], content(one.study, one.trainer, one.planned)):
-        print(f"{change['key']}: {change['before']!r} -> {change['after']!r}")
+        print("\n".join(change_told(change["key"], change["before"], change["after"])))
     for again in changed:
         why = f" ({again.now.reason})" if again.now.reason else ""
         print(f"{again.attempt.key}: attempt {again.attempt.number} was judged again: {again.now.validity}{why}")
     known = "known" if state.any_finished else "not yet known"
-    print(f"Amended; the results of finished runs were {known}. Next: snakemake")
+    print(f"Amended; the results of finished runs were {known}. Next: {execution_command(arguments.study)}")
     return 0
+
+
+def change_told(key: str, before: Any, after: Any) -> list[str]:
+    """What an amendment changes, in lines: of a list, such as the cells of a machine study, what it loses and gains."""
+    if not (isinstance(before, list) and isinstance(after, list)):
+        return [f"{key}: {before!r} -> {after!r}"]
+    old, new = (list(map(canonical_json, one)) for one in (before, after))
+    lines = [f"{key}: - {one}" for one in old if one not in new] + [f"{key}: + {one}" for one in new if one not in old]
+    return lines or [f"{key}: another order"]

@@ -12,7 +12,7 @@ from tachograph.study.recordkeeping import discard_attempt
 from tachograph.study.registration import current_study, read_registration
 from tachograph.study.session import exclusive_session
 from tachograph.study.state import read_state
-from tachograph.study.status import write_status
+from tachograph.study.status import execution_command, write_status
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -34,7 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
     planned = find_planned(everything, arguments.role, arguments.arm, arguments.seed)
     with exclusive_session(folder):
         discard(folder, planned, arguments.reason)
-    print(f"{planned.key} of {arguments.study} is discarded; its attempts are kept. Next: snakemake")
+    print(f"{planned.key} of {arguments.study} is discarded; its attempts are kept.")
+    print(f"Next: {execution_command(arguments.study)}")
     return 0
 
 

@@ -16,8 +16,9 @@ from tachograph.models import Trainer
 from tachograph.models.study import Projection
 from tachograph.record import evaluation as evaluation_page
 from tachograph.record import phases as phases_page
-from tachograph.study.loading import read_toml, validate
+from tachograph.study.loading import validate
 from tachograph.study.timers import check_timers
+from tachograph.tomlfile import read_toml
 
 MOST_FINDINGS = 5  # that are printed
 LONGEST = 15  # digits of a number that a float holds exactly

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -50,7 +51,7 @@ def plan_page(one: OpenedStudy, state: StudyState) -> str:
     rows = []
     for run in one.planned:
         took = last_hold(run, state)
-        time = f"{took:.0f} s (last time)" if took is not None else f"at most {run.max_hold_seconds:.0f} s"
+        time = f"{took:.0f} s (last time)" if took is not None else f"at most {run.max_hold_seconds:g} s"
         block = "" if run.block is None else str(run.block + 1)
         rows.append([run.position + 1, run.key, block, run_state(run, state, one.folder), time])
     lines = [
@@ -186,14 +187,17 @@ def _time_sentence(one: OpenedStudy, state: StudyState) -> str:
     limits = sum(run.max_hold_seconds for run in left if last_hold(run, state) is None)
     parts = [f"{sum(known):.0f} s by the ledger"] if known else []
     if limits:
-        parts.append(f"at most {limits / 60:.0f} min by the registered limits")
+        parts.append(f"at most {limit_told(limits)} by the registered limits")
     total = one.study.total_seconds if isinstance(one.study, MachineStudy) else None
     most = (
-        f", and {total / 60:.0f} min for all cells together"
-        if total is not None and total < sum(known) + limits
-        else ""
+        f", and {limit_told(total)} for all cells together" if total is not None and total < sum(known) + limits else ""
     )
     return f"What is left takes the device for {' and '.join(parts)}{most}."
+
+
+def limit_told(seconds: float) -> str:
+    """A limit in whole minutes, or in seconds below two of them; never less than it is."""
+    return f"{math.ceil(seconds)} s" if seconds < 120 else f"{math.ceil(seconds / 60)} min"
 
 
 def _commands(planned: list[PlannedRun]) -> list[str]:

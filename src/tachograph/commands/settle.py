@@ -15,7 +15,7 @@ from tachograph.study.planning import PlannedRun
 from tachograph.study.recovery import close_abandoned
 from tachograph.study.session import exclusive_session
 from tachograph.study.state import read_state
-from tachograph.study.status import write_status
+from tachograph.study.status import execution_command, write_status
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -35,7 +35,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise TachographError("--reason: found nothing, expected why the run is not tried again")
     with exclusive_session(folder):
         settle(folder, planned, arguments.reason)
-    print(f"{planned.key} of {arguments.study} stands as invalid; its attempts are kept. Next: snakemake")
+    print(f"{planned.key} of {arguments.study} stands as invalid; its attempts are kept.")
+    print(f"Next: {execution_command(arguments.study)}")
     return 0
 
 

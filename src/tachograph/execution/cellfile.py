@@ -20,9 +20,13 @@ KEPT = ("collect_env.txt",)  # torch's own report, which the probe leaves beside
 def cell_file(planned: PlannedRun, outcome: Outcome, measured: Path, last_words: str) -> dict[str, Any]:
     """``cell/1``: facts alone; what became of the cell and its verdict are judged from them later."""
     record, unreadable = None, None
-    if measured.is_file():
+    if measured.is_dir():
+        unreadable = f"{measured}: found a folder, expected a file"
+    elif measured.exists():
         try:
             record = read_json(measured)
+            if not isinstance(record, dict):
+                record, unreadable = None, f"{measured}: found {str(record)[:60]!r}, expected a JSON object"
         except TachographError as error:
             unreadable = str(error)
     return {

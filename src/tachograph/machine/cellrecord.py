@@ -9,12 +9,13 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from tachograph.models.base import Number
+from tachograph.models.base import Number, Scalar
 
-Count = Annotated[int, Field(ge=0)]
-AtLeastOne = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=0, lt=2**63)]
+AtLeastOne = Annotated[int, Field(ge=1, lt=2**63)]
 Size = Annotated[Number, Field(ge=0)]
-Positive = Annotated[Number, Field(gt=0)]
+Took = Annotated[Number, Field(ge=0, le=1e9, description="seconds; no rate of such times is zero or infinite")]
+Words = Annotated[str, Field(max_length=4000)]
 Sample = Annotated[list[Number], Field(min_length=2, max_length=2, description="seconds since the start, value")]
 
 
@@ -91,9 +92,16 @@ class Host(Part):
 
 
 class Settings(Part):
-    """All settings that the cell ran with, those that it was not given too."""
+    """All settings that the cell ran with, those that it was not given too; each is one value."""
 
+    __pydantic_extra__: dict[str, Scalar | None]
     device: str
+
+
+class Effective(Part):
+    """What the process really ran with; of a library that was loaded twice, the files."""
+
+    library_copies: dict[str, list[str]] = {}
 
 
 class Record(Part):
@@ -103,6 +111,7 @@ class Record(Part):
     device_name: str | None = None
     fault: str | None = None
     measured: dict[str, Any]
+    effective: Effective = Effective()
     host: Host
 
 
@@ -110,7 +119,7 @@ class Proof(Part):
     """Whether the float64 reference was proven, and why not."""
 
     usable: bool
-    reason: str = ""
+    reason: Words = ""
 
 
 class Comparison(Part):
@@ -139,7 +148,7 @@ class Comparison(Part):
 class Refused(Part):
     """In whose words an operation is not available; then nothing was compared."""
 
-    refused: str
+    refused: Annotated[Words, Field(min_length=1)]
 
 
 class Correctness(Part):
@@ -198,7 +207,7 @@ class Repeats(Part):
     """``lost`` says how another process of the cell ended without rows."""
 
     rows: list[Row]
-    lost: str | None = None
+    lost: Words | None = None
     reference: Proof | None = None
 
 
@@ -206,7 +215,7 @@ class Block(Part):
     """Calls timed together. ``drained``: the device had nothing left to do when the timer was stopped."""
 
     calls: AtLeastOne
-    seconds: Size
+    seconds: Took
     drained: bool
     clock_mhz: Size | None = None
 
@@ -228,7 +237,7 @@ class OfMatmul(Part):
 class Matmul(Part):
     """A matrix product, timed; some elements of the product were looked at, and all for being finite."""
 
-    flop_per_call: Positive
+    flop_per_call: Annotated[Number, Field(ge=1, le=1e30)]
     blocks: MatmulBlocks
     comparisons: dict[str, Comparison] = Field(min_length=1)
     nonfinite_elements: Count
@@ -243,8 +252,8 @@ class TrainingBlocks(Part):
 class Stages(Part):
     """Seconds of a step's parts, timed apart."""
 
-    forward: Positive
-    backward: Positive
+    forward: Annotated[Took, Field(ge=1e-9)]
+    backward: Annotated[Took, Field(ge=1e-9)]
 
 
 class Memory(Part):

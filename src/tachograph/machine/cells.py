@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tachograph.errors import TachographError
@@ -64,14 +64,30 @@ def check_groups(groups: Sequence[CellGroup], checker: Checker, file: str) -> No
         _check(group, checker, f"{file}: cells[{index}]")
 
 
-def check_formats(study: MachineStudy, checker: Checker, file: str) -> None:
-    """Raise TachographError for a peak of a number format that no operation of the checker has: it would do nothing."""
+def check_formats(formats: Mapping[str, Iterable[str]], checker: Checker, file: str) -> None:
+    """Raise TachographError for a number format that no operation of the checker has: what is given for it would do
+    nothing. ``formats`` are those named at each place.
+    """
     known = checker.settings["dtype"].choices if "dtype" in checker.settings else None
-    for device, peaks in study.peaks.items():
-        for name in peaks:
+    for place, names in formats.items():
+        for name in names:
             if known is not None and name not in known:
-                place, expected = f'peaks."{device}".{name}', f"{', '.join(known)}{meant(name, known)}"
-                raise TachographError(f"{file}: {place}: unknown number format, expected one of: {expected}")
+                expected = f"{', '.join(known)}{meant(name, known)}"
+                raise TachographError(f"{file}: {place}.{name}: unknown number format, expected one of: {expected}")
+
+
+def check_arms(study: MachineStudy, checker: Checker, file: str) -> None:
+    """Raise TachographError for an arm that no cell uses, and for one that plants a fault behind the self-test."""
+    used = {cell.arm for cell in study_cells(study, checker)}
+    variables = {variable for fault in checker.faults.values() for variable in fault.environment}
+    for name, arm in study.arms.items():
+        if name not in used:
+            raise TachographError(f"{file}: arms.{name}: no cell uses it, expected it in `arms` of a cell")
+        for variable in arm.environment.keys() & variables:
+            raise TachographError(
+                f"{file}: arms.{name}.environment.{variable}: found a variable by which {checker.name} plants faults, "
+                "expected those in `faults` of a cell"
+            )
 
 
 def check_names(cells: Sequence[Cell], file: str) -> None:

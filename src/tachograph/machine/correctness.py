@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -96,7 +97,9 @@ def _by_gate(one: Comparison, dtype: str, bounds: Bounds) -> Judged:
     if one.rmse is None or one.reference_rms is None:
         return Judged(Verdict.INCOMPLETE, ["neither wrong elements nor root mean squares are given"])
     if gate is None:
-        return Judged(Verdict.INCOMPLETE, [f"no gate is registered for {dtype}"])
+        return Judged(
+            Verdict.INCOMPLETE, [f"no gate is registered for {dtype}" if dtype else "its settings give no dtype"]
+        )
     if one.baseline_rmse is None:
         return judged([f"error {one.rmse:.3g} against float64, but the baseline is not finite and allows nothing"], [])
     limit = limit_of(one, dtype, bounds)
@@ -115,8 +118,11 @@ def limit_of(one: Comparison, dtype: str, bounds: Bounds) -> float | None:
 
 
 def share_of_bound(one: Comparison, dtype: str, bounds: Bounds) -> float | None:
-    """The error over the largest that is allowed; None where nothing was compared, or equality was asked."""
+    """The error over the largest that is allowed; None where nothing was compared, or (nearly) nothing is allowed."""
     if one.ratio is not None:
         return one.ratio
     limit = limit_of(one, dtype, bounds)
-    return None if one.rmse is None or not limit else one.rmse / limit
+    if one.rmse is None or not limit:
+        return None
+    share = one.rmse / limit
+    return share if math.isfinite(share) else None

@@ -39,12 +39,10 @@ def findings(measured: Sequence[MeasuredCell], sections: Mapping[str, Any], norm
     said += _what_counts(own, norm)
     said += [_kind(kind, cells) for kind in KINDS if (cells := [one for one in normal if one.cell.kind == kind])]
     said += [
-        f"{_part(one).upper()}: {one.cell.name}: {'; '.join(one.reasons)}."
-        for one in normal
-        if _part(one) in (WRONG, UNDECIDED)
+        f"{_part(one).upper()}: {one.cell.name}: {_reasons(one)}." for one in normal if _part(one) in (WRONG, UNDECIDED)
     ]
     said += [
-        f"{one.outcome.capitalize()}: {one.cell.name}: {'; '.join(one.reasons)}."
+        f"{one.outcome.capitalize()}: {one.cell.name}: {_reasons(one)}."
         for one in normal
         if one.outcome not in (DONE, NOT_RUN)
     ]
@@ -53,6 +51,11 @@ def findings(measured: Sequence[MeasuredCell], sections: Mapping[str, Any], norm
     said += _arms(summary, sections["rows"]["workarounds"], norm)
     said += _selftest(sections["selftest"])
     return said
+
+
+def _reasons(one: MeasuredCell) -> str:
+    """In one line without the full stop that a library may have put there."""
+    return " ".join("; ".join(one.reasons).split()).rstrip(".")
 
 
 def _what_counts(own: Sequence[MeasuredCell], norm: str) -> list[str]:
@@ -106,8 +109,7 @@ def _twice(measured: Sequence[MeasuredCell]) -> list[str]:
     """A library that was loaded from two files has two sets of threads and of bugs (document 003's second runtime)."""
     copies: dict[str, list[str]] = {}
     for one in measured:
-        found = (one.record or {}).get("effective", {})
-        for name in found.get("library_copies", {}) if isinstance(found, dict) else {}:
+        for name in (one.record or {}).get("effective", {}).get("library_copies", {}):
             copies.setdefault(name, []).append(one.cell.name)
     return [
         f"Two copies of {name} were loaded into one process, in {counted(len(cells), 'cell')} ({', '.join(cells)})."

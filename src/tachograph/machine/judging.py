@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tachograph.files import canonical_json
 from tachograph.machine.cellrecord import (
     Correctness,
     Matmul,
@@ -45,7 +46,12 @@ def judge_record(cell: Cell, value: Any, bounds: Bounds, peaks: Peaks) -> Judged
     if cell.fault is None and record.fault is not None:
         raise UnreadableError(f"fault: found {record.fault!r}, expected none: its numbers are not the machine's")
     peak = declared_peak(record.device_name, str(given.get("dtype", "")), peaks)
-    return _judge(cell, record.measured, given, bounds, peak)
+    found = _judge(cell, record.measured, given, bounds, peak)
+    try:
+        canonical_json(found.derived)
+    except ValueError:
+        raise UnreadableError("measured: found numbers from which no finite rate or share follows") from None
+    return found
 
 
 def _judge(cell: Cell, numbers: dict[str, Any], given: dict[str, Any], bounds: Bounds, peak: float | None) -> Judged:

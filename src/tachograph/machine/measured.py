@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tachograph.analysis.sealed import Sealed
+from tachograph.analysis.sealed import Sealed, SealedRun
 from tachograph.machine.cells import Cell
 from tachograph.machine.contention import NOT_SAMPLED, Contention, contention
 from tachograph.machine.identical import reject_identical
@@ -51,9 +51,11 @@ def measured_cells(
 
     Tables, summary and sentences take verdicts and rates from here, so what is rejected is rejected in all of them.
     """
-    files = {run.planned.arm: run.content() for run in sealed.of_role("cell")}
+    runs = {run.planned.arm: run for run in sealed.of_role("cell")}
+    files = {name: run.content() for name, run in runs.items()}
     outcomes = [
-        judge_cell(cell, files[cell.name], bounds, peaks) if cell.name in files else NO_RESULT for cell in cells
+        judge_cell(_asked(cell, runs[cell.name]), files[cell.name], bounds, peaks) if cell.name in files else NO_RESULT
+        for cell in cells
     ]
     found = []
     for cell, judged in zip(cells, reject_identical(cells, outcomes), strict=True):
@@ -76,3 +78,9 @@ def measured_cells(
             )
         )
     return found
+
+
+def _asked(cell: Cell, run: SealedRun) -> Cell:
+    """The cell with the device that it was told to use: numbers of another one are not those of this cell."""
+    device = "cpu" if cell.place == "host" else run.facts["device"]["name"]
+    return replace(cell, settings={**cell.settings, "device": device})

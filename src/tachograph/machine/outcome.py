@@ -58,6 +58,10 @@ def judge_cell(cell: Cell, file: dict[str, Any], bounds: Bounds, peaks: Peaks) -
         return CellOutcome(DONE, found.verdict, found.reasons, found.derived)
     if ended["status"] == "finished" and file["unreadable"]:
         return CellOutcome(UNREADABLE, Verdict.INCOMPLETE, [file["unreadable"]])
+    if ended["status"] == "finished":
+        return CellOutcome(
+            FAILED, Verdict.INCOMPLETE, [f"it ended without an error and wrote no result: {file['said']}"]
+        )
     said = file["unreadable"] or file["said"]
     if MEMORY_ERRORS.search(said):
         return CellOutcome(MEMORY, Verdict.INCOMPLETE, [said])
@@ -65,4 +69,4 @@ def judge_cell(cell: Cell, file: dict[str, Any], bounds: Bounds, peaks: Peaks) -
         return CellOutcome(KERNEL, Verdict.WARN, [said])
     if ended["exit_code"] == REFUSAL_CODE:
         return CellOutcome(REFUSED, Verdict.INCOMPLETE, [said])
-    return CellOutcome(FAILED, Verdict.INCOMPLETE, [f"exit code {ended['exit_code']}: {said}"])
+    return CellOutcome(FAILED, Verdict.INCOMPLETE, [f"{ended['reason']}: {said}"])

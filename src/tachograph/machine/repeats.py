@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,9 +30,19 @@ def judge_repeats(measured: Repeats, dtype: str, bounds: Bounds) -> Judged:
         reason = f"{seen} counted of {miscounted.repeats} {_state(miscounted)}"
         return Judged(Verdict.INCOMPLETE, [reason])
     found = _judge_rows(measured.rows, dtype, bounds)
-    if measured.lost is None or found.verdict is Verdict.FAIL:
+    lacking = _never_repeated(measured.rows) if measured.lost is None else [measured.lost]
+    if not lacking or found.verdict is Verdict.FAIL:
         return found
-    return Judged(Verdict.INCOMPLETE, [measured.lost, *found.reasons], found.derived)
+    return Judged(Verdict.INCOMPLETE, [*lacking, *found.reasons], found.derived)
+
+
+def _never_repeated(rows: Sequence[Row]) -> list[str]:
+    """One call in one process is always like itself, which shows nothing."""
+    calls: Counter[int | None] = Counter()
+    for row in rows:
+        calls[row.threads] += row.repeats
+    once = [_place(threads) for threads, count in calls.items() if count < 2]
+    return [f"one call {', '.join(once)}: nothing was repeated"] if once else []
 
 
 def _judge_rows(rows: Sequence[Row], dtype: str, bounds: Bounds) -> Judged:

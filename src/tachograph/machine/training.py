@@ -70,13 +70,14 @@ def _slower(steps: Steps, share: float | None, least: float) -> list[str]:
 
 
 def _quarters(points: Sequence[Sequence[float]]) -> tuple[float, float] | None:
-    """Means of a sampled quantity over the first and the last quarter of its time; None of fewer than four."""
+    """Means of a sampled quantity over the first and the last quarter of its time; None of fewer than four samples,
+    and where a quarter has none."""
     if len(points) < 4:
         return None
-    end = points[-1][0]
-    first = [value for when, value in points if when <= end / 4]
-    last = [value for when, value in points if when >= end * 3 / 4]
-    return fmean(first), fmean(last)
+    start, end = points[0][0], points[-1][0]
+    first = [value for when, value in points if when <= start + (end - start) / 4]
+    last = [value for when, value in points if when >= end - (end - start) / 4]
+    return (fmean(first), fmean(last)) if first and last else None
 
 
 def _derived(steps: Steps) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Annotated, Any
 
@@ -39,12 +40,15 @@ Scalar = str | int | float | bool
 
 
 def _as_float(value: Any) -> Any:
-    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if isinstance(value, bool) or not isinstance(value, int):
+        return value
+    return float(value) if abs(value) < 2**1023 else math.inf  # no number of 1024 bits: refused
 
 
 # TOML tells 30 from 30.0; where a number with a fraction is meant, both may be written.
 Number = Annotated[float, BeforeValidator(_as_float)]
 PositiveNumber = Annotated[Number, Field(gt=0)]
+Seconds = Annotated[Number, Field(gt=0, le=30 * 86_400)]  # a time limit: a month, so that its end is a date
 
 
 class Model(BaseModel):

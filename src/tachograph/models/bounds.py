@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from tachograph.models.base import Identifier, Model, Number, PositiveNumber
 
@@ -22,6 +22,15 @@ class Gate(Model):
     tolerance: PositiveNumber
 
 
+GATES = {
+    "fp64": Gate(factor=2.0, tolerance=1e-12),
+    "fp32": Gate(factor=2.0, tolerance=1e-4),
+    "tf32": Gate(factor=3.0, tolerance=1e-3),
+    "fp16": Gate(factor=3.0, tolerance=1e-3),
+    "bf16": Gate(factor=3.0, tolerance=1e-2),
+}
+
+
 class Bounds(Model):
     """Defaults are those of the method; shares are fractions.
 
@@ -34,14 +43,7 @@ class Bounds(Model):
         "the kernel's rounding. A race touches fewer (document 003: up to 1 %)",
     )
     gates: dict[Identifier, Gate] = Field(
-        default={
-            "fp64": Gate(factor=2.0, tolerance=1e-12),
-            "fp32": Gate(factor=2.0, tolerance=1e-4),
-            "tf32": Gate(factor=3.0, tolerance=1e-3),
-            "fp16": Gate(factor=3.0, tolerance=1e-3),
-            "bf16": Gate(factor=3.0, tolerance=1e-2),
-        },
-        description="by number format, for results that have no bound of their own",
+        default=GATES, description="by number format, for results that have no bound of their own; those not given stay"
     )
     block_seconds: PositiveNumber = Field(default=0.05, description="a rate timed in shorter blocks is none")
     clock_share: Share = Field(
@@ -52,3 +54,15 @@ class Bounds(Model):
     soak_speed: Share = Field(
         default=0.90, description="a soak whose last quarter has less of its first one's speed is a warning"
     )
+
+    def named_formats(self) -> dict[str, list[str]]:
+        """The number formats of gates that are not the method's, by the place of the gates."""
+        return {"bounds.gates": [name for name, gate in self.gates.items() if gate != GATES.get(name)]}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _method_for_the_rest(cls, value: Any) -> Any:
+        """A gate for one format leaves those of the other formats as the method has them."""
+        if isinstance(value, dict) and isinstance(value.get("gates"), dict):
+            return {**value, "gates": {**GATES, **value["gates"]}}
+        return value

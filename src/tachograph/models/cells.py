@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from tachograph.models.base import EnvironmentName, Identifier, Model, PositiveNumber, Scalar, Text
+from tachograph.models.base import EnvironmentName, Identifier, Model, Scalar, Seconds, Text
 from tachograph.models.bounds import Bounds
 
 CellKind = Literal["correctness", "repeatability", "throughput", "soak"]
@@ -32,14 +32,14 @@ class CellGroup(Model):
     )
     arms: Annotated[list[Identifier], Field(min_length=1)] | None = Field(default=None, description="all unless named")
     faults: list[Text] = Field(default=[], description="plant these, one cell each; each must be caught")
-    seconds: PositiveNumber | None = Field(default=None, description="time limit of a cell; the study's unless given")
+    seconds: Seconds | None = Field(default=None, description="time limit of a cell; the study's unless given")
 
 
 class MachineChecks(Model):
     """The part of a training study's preflight that asks the machine: may its results be a reference at all?"""
 
     checker: Identifier
-    cell_seconds: PositiveNumber = 30.0
+    cell_seconds: Seconds = 30.0
     bounds: Bounds = Bounds()
     cells: list[CellGroup] = Field(min_length=1)
 

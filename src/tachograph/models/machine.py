@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from tachograph.models.base import Identifier, Model, PositiveNumber, Text
+from tachograph.models.base import Identifier, Model, PositiveNumber, Seconds, Text
 from tachograph.models.bounds import Bounds, Share
 from tachograph.models.cells import CellGroup, Environment
 from tachograph.models.study import Registration
@@ -30,8 +30,8 @@ class MachineStudy(Model):
     threads: Annotated[int, Field(ge=1, le=1024)] | None = Field(
         default=None, description="CPU threads that a cell starts with; all usable processors unless given"
     )
-    cell_seconds: PositiveNumber = Field(default=120.0, description="time limit of a cell")
-    total_seconds: PositiveNumber | None = Field(
+    cell_seconds: Seconds = Field(default=120.0, description="time limit of a cell")
+    total_seconds: Seconds | None = Field(
         default=None, description="time for all cells together; later cells are then recorded as not run"
     )
     registration: Registration
@@ -47,6 +47,11 @@ class MachineStudy(Model):
         default={"as-installed": Environment(title="as installed")}, min_length=1, description="environments"
     )
     cells: list[CellGroup] = Field(min_length=1)
+
+    def named_formats(self) -> dict[str, list[str]]:
+        """The number formats that the file names, by the place where it does."""
+        peaks = {f'peaks."{device}"': list(by_format) for device, by_format in self.peaks.items()}
+        return {**peaks, **self.bounds.named_formats()}
 
     @model_validator(mode="after")
     def _known_arms(self) -> MachineStudy:

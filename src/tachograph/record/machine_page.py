@@ -102,7 +102,7 @@ def machine(record: Record) -> str:
     rows += [[f"device {index}", text(_device(device))] for index, device in enumerate(facts["devices"])]
     if not facts["devices"]:
         rows.append(["devices", "none was found"])
-    torch = facts["torch"] or {}
+    torch = facts.get("torch") or {}
     seen = torch.get("devices") or []
     rows += [[f"torch's device {index}", text(_device(device))] for index, device in enumerate(seen)]
     rows += [["library with threads", text(_pool(pool))] for pool in torch.get("thread_pools", [])]
@@ -114,7 +114,7 @@ def machine(record: Record) -> str:
     reasons = "\n".join(f"- {code(place)}: {text(reason)}" for place, reason in sorted(unknown.items()))
     return "\n\n".join(
         [
-            f"{code(probe['id'])}, taken {probe['taken']}; the engine, which "
+            f"{code(probe['id'])}, taken {text(probe['taken'])}; the engine, which "
             f"looked before the first cell, knows it as {code(record['machine']['id'])}.",
             table(["", ""], rows),
             f"Not given, and why:\n\n{reasons}" if reasons else "",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,8 +10,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from tachograph.errors import TachographError
-from tachograph.files import read_bounded
-from tachograph.machine.cells import check_formats, check_groups, check_names, preflight_cells, study_cells
+from tachograph.machine.cells import check_arms, check_formats, check_groups, check_names, preflight_cells, study_cells
 from tachograph.models import AnyStudy, Checker, Configuration, MachineStudy, Program, Study, Trainer
 from tachograph.models.base import Scalar
 from tachograph.models.sentences import meant, sentence
@@ -20,12 +18,12 @@ from tachograph.models.trainer import HistoryFile, unknown_placeholder
 from tachograph.study.planning import FILLED_LAST
 from tachograph.study.reach import refuse_undecidable
 from tachograph.study.timers import check_timers
+from tachograph.tomlfile import read_toml
 from tachograph.yamlfile import read_yaml
 
 M = TypeVar("M", bound=BaseModel)
-MAX_TOML_BYTES = 1024 * 1024
+SCHEMAS = ("study/1", "machine/1")
 CONFIGURATION_FILE = Path("config/config.yaml")
-WHAT = {"studies": "a study", "trainers": "a trainer", "checkers": "a checker"}  # by folder, for an empty file
 
 
 def validate(model: type[M], value: Any, file: str) -> M:
@@ -34,21 +32,6 @@ def validate(model: type[M], value: Any, file: str) -> M:
         return model.model_validate(value)
     except ValidationError as error:
         raise TachographError(sentence(file, error, model, value)) from None
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    """A TOML file as a dictionary. Raises TachographError if it is missing, too large or not TOML."""
-    try:
-        text = read_bounded(path, MAX_TOML_BYTES).decode()
-        if not text.strip():
-            raise TachographError(f"{path}: the file is empty, expected {WHAT.get(path.parent.name, 'a TOML file')}")
-        return tomllib.loads(text)
-    except FileNotFoundError:
-        raise TachographError(f"{path}: the file is not there") from None
-    except RecursionError:
-        raise TachographError(f"{path}: cannot be read as TOML: nested too deeply") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise TachographError(f"{path}: cannot be read as TOML: {error}") from None
 
 
 def load_trainer(folder: Path, name: str) -> Trainer:
@@ -89,11 +72,16 @@ def load_study(folder: Path, name: str) -> tuple[AnyStudy, Program]:
         have = study_names(folder)
         known = f"{', '.join(have) or 'none'}{meant(name, have)}"
         raise TachographError(f"{path}: the study file is not there; studies there are: {known}")
-    if read_toml(path).get("schema") == "machine/1":
+    schema = read_toml(path).get("schema")
+    if schema not in SCHEMAS:
+        found = "the key is missing" if schema is None else f"found {str(schema)[:60]!r}"
+        raise TachographError(f"{path}: schema: {found}, expected one of: {', '.join(SCHEMAS)}")
+    if schema == "machine/1":
         machine = _load_named(MachineStudy, path)
         checker = load_checker(folder, machine.checker)
         check_groups(machine.cells, checker, str(path))
-        check_formats(machine, checker, str(path))
+        check_formats(machine.named_formats(), checker, str(path))
+        check_arms(machine, checker, str(path))
         check_names(study_cells(machine, checker), str(path))
         return machine, checker
     study = _load_named(Study, path)
@@ -102,7 +90,9 @@ def load_study(folder: Path, name: str) -> tuple[AnyStudy, Program]:
     _check_placeholders(study, trainer, path)
     _check_parts(study, trainer, path)
     if study.machine is not None:
-        check_groups(study.machine.cells, load_checker(folder, study.machine.checker), f"{path}: machine")
+        preflight_checker = load_checker(folder, study.machine.checker)
+        check_groups(study.machine.cells, preflight_checker, f"{path}: machine")
+        check_formats(study.machine.bounds.named_formats(), preflight_checker, f"{path}: machine")
         check_names(preflight_cells(study.machine), f"{path}: machine")
     refuse_undecidable(study, str(path))
     return study, trainer

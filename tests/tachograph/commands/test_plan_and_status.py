@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from tachograph.cli import main
+from tachograph.commands.amend import change_told
+from tachograph.commands.plan import limit_told
 from tachograph.models import Configuration
 from tachograph.study.opening import open_study
 from tachograph.study.planning import PlannedRun, identified
@@ -66,7 +68,8 @@ def test_edited_confirmatory_study_names_the_way_on(say: Say) -> None:
     """Snakemake would refuse it, so plan and status say that, with the command that puts it on record."""
     edit("config/studies/stub.toml", '"exploratory"', '"confirmatory"')
     edit("config/studies/stub.toml", "seeds = [0, 1]", "seeds = [0, 1, 2, 3]")
-    say("amend", "stub", "--reason", "confirmatory from here on")
+    amended = say("amend", "stub", "--reason", "confirmatory from here on")
+    assert """Next: snakemake --cores all --resources gpu=1 --config studies='["stub"]'""" in amended
     assert "differ from the registration" not in say("status", "stub")
     edit("config/studies/stub.toml", "margin = 0.02", "margin = 0.03")
     for command in ("plan", "status"):
@@ -110,3 +113,21 @@ def test_plan_of_a_machine_study_counts_the_limit_of_all_cells(
     assert sum(run.max_hold_seconds for run in one.planned) > 5400
     main(["plan", "machine"])
     assert ", and 90 min for all cells together." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [(0.2, "1 s"), (30, "30 s"), (119.5, "120 s"), (150, "3 min"), (5400, "90 min"), (5401, "91 min")],
+)
+def test_a_limit_is_never_told_too_short(seconds: float, told: str) -> None:
+    """What may take half a minute does not take 0 minutes, and 150 s are more than 2."""
+    assert limit_told(seconds) == told
+
+
+def test_an_amended_list_is_told_by_what_it_loses_and_gains() -> None:
+    """One cell more among a hundred is one line, whatever the order of its keys in the file and in the registration."""
+    before = [{"name": "a", "kind": "soak"}, {"name": "b"}]
+    after = [{"kind": "soak", "name": "a"}, {"name": "c"}]
+    assert change_told("study.cells", before, after) == ['study.cells: - {"name":"b"}', 'study.cells: + {"name":"c"}']
+    assert change_told("study.title", "x", "y") == ["study.title: 'x' -> 'y'"]
+    assert change_told("study.curves", [1, 2], [2, 1]) == ["study.curves: another order"]

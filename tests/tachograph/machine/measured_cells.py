@@ -23,10 +23,11 @@ def host(load=0.1, clock=None, foreign=0.0, **more):
     return found | more
 
 
-def file_of(status="finished", code=0, signal=None, record=None, said="", started=True, oom=0, unreadable=None):
+def file_of(status="finished", code=0, signal=None, record=None, said="", started=True, oom=0, unreadable=None,
+            reason="no time was left"):  # fmt: skip
     """A cell's file."""
     ends = {"status": status, "exit_code": code, "signal": signal, "oom_kills": oom, "started": started}
-    ends |= {"limit_seconds": 60.0, "reason": "no time was left"}
+    ends |= {"limit_seconds": 60.0, "reason": reason}
     return {"ended": ends, "record": record, "said": said, "unreadable": unreadable}
 
 

@@ -8,8 +8,9 @@ import pytest
 
 from tachograph.errors import TachographError
 from tachograph.files import canonical_json, parse_json
-from tachograph.machine.cells import check_formats, check_groups, expand, study_cells
+from tachograph.machine.cells import check_arms, check_formats, check_groups, expand, study_cells
 from tachograph.machine.planning import plan_cells
+from tachograph.models.bounds import Bounds, Gate
 from tachograph.models.cells import CellGroup, Environment
 from tachograph.models.checker import Fault
 from tachograph.scripting import CONFIGURATION_VARIABLE
@@ -77,12 +78,41 @@ def test_settings_are_refused_before_anything_runs(kind, operation, settings, wo
     assert str(refused.value).startswith(f"study.toml: cells[0]: settings.{words}")
 
 
-def test_peak_of_an_unknown_format_is_refused():
-    """A mistyped number format in the declared peaks would hold no rate against anything."""
+@pytest.mark.parametrize("place", ['peaks."X"', "bounds.gates"])
+def test_an_unknown_number_format_is_refused(place):
+    """A mistyped number format, of a declared peak or of a gate, would hold nothing against anything."""
     study, checker = load_study(CONFIG, "machine")
-    with pytest.raises(TachographError, match=r"""peaks."X".bf61: unknown number format, .*did you mean 'bf16'"""):
-        check_formats(study.model_copy(update={"peaks": {"X": {"bf61": 59.4}}}), checker, "study.toml")
-    check_formats(study.model_copy(update={"peaks": {"X": {"bf16": 59.4}}}), checker, "study.toml")
+
+    def named(name):
+        if place == "bounds.gates":
+            bounds = Bounds.model_validate({"gates": {name: {"factor": 2.5, "tolerance": 1e-3}}})
+            return study.model_copy(update={"bounds": bounds}).named_formats()
+        return study.model_copy(update={"peaks": {"X": {name: 59.4}}}).named_formats()
+
+    with pytest.raises(TachographError, match=f"{place}.bf61: unknown number format, .*did you mean 'bf16'"):
+        check_formats(named("bf61"), checker, "study.toml")
+    check_formats(named("bf16"), checker, "study.toml")
+
+
+def test_a_gate_for_one_format_leaves_the_others():
+    """Who gives one format a gate of its own has not asked for cells of the other formats to have none."""
+    given = Bounds.model_validate({"gates": {"fp32": {"factor": 1.0, "tolerance": 1e-6}}})
+    assert given.gates == {**Bounds().gates, "fp32": Gate(factor=1.0, tolerance=1e-6)}
+
+
+def test_arms_that_do_nothing_or_harm_are_refused():
+    """An environment that no cell is run in, and one that plants a fault of which the self-test knows nothing."""
+    study, checker = load_study(CONFIG, "machine-cpu")
+    check_arms(study, checker, "study.toml")
+    for environment, words in (
+        ({"X": "1"}, "arms.more: no cell uses it"),
+        ({"MACHINECHECK_FAULT": "one NaN"}, "arms.one-blas-thread.environment.MACHINECHECK_FAULT: found a variable by"),
+    ):
+        name = "more" if "X" in environment else "one-blas-thread"
+        cells = [group.model_copy(update={"arms": group.arms or ["one-blas-thread"]}) for group in study.cells]
+        arms = {**study.arms, name: Environment(title="x", environment=environment)}
+        with pytest.raises(TachographError, match=words):
+            check_arms(study.model_copy(update={"arms": arms, "cells": cells}), checker, "study.toml")
 
 
 def test_planted_faults_run_in_the_norm_alone():

@@ -149,6 +149,13 @@ def test_a_workaround_is_told_by_what_it_changes():
     assert "Environment “preloaded”: PASS; it changes matmul-64-as-installed (0 alike)." in sentences
 
 
+def test_words_of_a_library_stay_one_sentence():
+    """What a checker or a library says is one line with one full stop, however it ended its own sentence."""
+    sentences, _ = said([ended("correctness", "matmul", {}, "failed", reasons=["exit code 1: enable\nassertions."])])
+    (sentence,) = [one for one in sentences if one.startswith("Failed")]
+    assert sentence.endswith(": exit code 1: enable assertions.")
+
+
 @pytest.mark.parametrize(
     ("dtype", "onednn", "missing"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -37,7 +38,11 @@ def timed(size, rate, calls, fault=None):
 def studied(*timings):
     """Cells, rows, summary and sentences of one study with these cells."""
     cells = [cell for cell, _ in timings]
-    runs = [SimpleNamespace(planned=SimpleNamespace(arm=cell.name), content=lambda f=file: f) for cell, file in timings]
+    device = {"device": {"name": "cuda:0"}}
+    runs = [
+        SimpleNamespace(planned=SimpleNamespace(arm=cell.name), content=lambda f=file: f, facts=device)
+        for cell, file in timings
+    ]
     measured = measured_cells(SimpleNamespace(of_role=lambda role: runs), cells, Bounds(), Quiet(), PEAKS)
     sections = {"rows": rows(measured), "selftest": selftest(measured, {})}
     sections["summary"] = summary(measured, sections["selftest"], "as-installed")
@@ -92,3 +97,14 @@ def test_a_planted_cell_makes_no_twin():
     """A fault is planted into the same product: that both take the same time speaks against neither."""
     measured, _, _ = studied(timed(128, 8.738134, 2**17), timed(128, 8.738134, 2**17, fault="x"))
     assert [one.verdict for one in measured] == ["PASS", "PASS"]
+
+
+def test_numbers_of_another_device_are_not_those_of_the_cell():
+    """A checker that fell back to the processor measured it, not the accelerator that it was told to use."""
+    cell, file = timed(4096, 20.0, calls=100)
+    file["record"]["settings"]["device"] = "cpu"
+    (one,), _, _ = studied((cell, file))
+    assert (one.outcome, one.verdict) == ("unreadable", "INCOMPLETE")
+    assert one.reasons == ["settings.device: found 'cpu', expected 'cuda:0', which was asked for"]
+    (one,), _, _ = studied((replace(cell, place="host"), file))
+    assert one.outcome == "done"

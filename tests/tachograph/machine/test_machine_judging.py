@@ -165,7 +165,11 @@ def test_bounds_are_those_that_were_registered():
     assert outcome("correctness", gated(rmse=1.3e-5)).verdict == "FAIL"
     wider = Bounds(gates={"fp32": Gate(factor=10.0, tolerance=1e-4)})
     assert outcome("correctness", gated(rmse=1.3e-5), wider).verdict == "PASS"
-    assert outcome("correctness", gated(), Bounds(gates={})).verdict == "INCOMPLETE"
+    none = Bounds().model_copy(update={"gates": {}})
+    assert outcome("correctness", gated(), none).reasons == ["gradient: no gate is registered for fp32"]
+    assert outcome("correctness", gated(), more={"settings": {"device": "cpu"}}).reasons == [
+        "gradient: its settings give no dtype"
+    ]
     longer = Bounds(block_seconds=0.5)
     assert outcome("throughput", training(), longer).verdict == "FAIL"
 
@@ -205,3 +209,75 @@ def test_a_soak_that_slows_down_is_a_warning():
     )
     assert "processors used by others 0.1167, then 0.8833" in found.reasons[0]
     assert outcome("soak", watched, bounds=Bounds(soak_speed=0.5)).verdict == "PASS"
+
+
+@pytest.mark.parametrize(
+    ("rows", "verdict"),
+    [
+        ([{"repeats": 1, "hashes": {"a": 1}}], "INCOMPLETE"),
+        ([{"repeats": 1, "hashes": {"a": 1}, "corrupted_calls": 1}], "FAIL"),
+        ([{"repeats": 1, "hashes": {"a": 1}}, {"repeats": 1, "hashes": {"a": 1}, "process": 1}], "PASS"),
+        ([{"repeats": 1, "hashes": {"a": 1}}, {"repeats": 1, "hashes": {"b": 1}, "process": 1}], "WARN"),
+        ([{}, {"repeats": 1, "hashes": {"a": 1}, "threads": 2}], "INCOMPLETE"),
+    ],
+)
+def test_one_call_repeats_nothing(rows, verdict):
+    """A single call is always like itself: no pass at a thread count that was called once, in one process."""
+    found = outcome("repeatability", {"rows": [ROW | row for row in rows]})
+    assert found.verdict == verdict
+    assert any("nothing was repeated" in reason for reason in found.reasons) == (verdict == "INCOMPLETE")
+
+
+@pytest.mark.parametrize(
+    ("place", "number"), [("elements", 10**400), ("nonfinite", 2**63), ("ratio", 10**400), ("max_abs", -(10**400))]
+)
+def test_numbers_that_no_machine_counts_to_are_unreadable(place, number):
+    """A whole number beyond 64 bits or beyond float64 is no count and no error, and ends no analysis."""
+    found = outcome("correctness", compared(**{place: number}))
+    assert (found.outcome, found.verdict) == ("unreadable", "INCOMPLETE")
+    assert found.reasons[0].startswith(f"measured.comparisons.C.{place}: ")
+
+
+def test_a_refusal_says_why():
+    """That an operation is not available is a warning in somebody's words; without words it is nothing."""
+    assert outcome("correctness", {"refused": "unavailable: head_dim"}).reasons == ["unavailable: head_dim"]
+    assert outcome("correctness", {"refused": ""}).outcome == "unreadable"
+
+
+@pytest.mark.parametrize(
+    ("kind", "numbers", "place"),
+    [
+        ("throughput", product(flop_per_call=5e-324), "measured.flop_per_call"),
+        (
+            "throughput",
+            product(blocks={"burst": [BLOCK], "sustained": [BLOCK | {"seconds": 1e300}]}),
+            "measured.blocks",
+        ),
+        ("throughput", training(stage_seconds_per_step={"forward": 5e-324, "backward": 1.0}), "measured.stage_seconds"),
+        ("soak", steps(step_ends=[-1.0, 0.0, 5e-324]), "measured: found numbers from which no finite"),
+    ],
+)
+def test_numbers_from_which_no_finite_number_follows(kind, numbers, place):
+    """A time or a size at the end of float64 gives no rate of 0, none of infinity, and no division by zero."""
+    found = outcome(kind, numbers)
+    assert (found.outcome, found.verdict) == ("unreadable", "INCOMPLETE")
+    assert found.reasons[0].startswith(place)
+    huge = outcome("correctness", gated(rmse=1e300, baseline_rmse=5e-324, reference_rms=0.0))
+    assert (huge.verdict, huge.derived["share_of_bound"]) == ("FAIL", None)
+
+
+@pytest.mark.parametrize(
+    "more", [{"effective": {"library_copies": 0}}, {"settings": {"device": "cpu", "dtype": "fp32", "library": ["x"]}}]
+)
+def test_what_stands_beside_the_numbers_is_of_its_kind_too(more):
+    """Settings are single values and doubled libraries are named by files, or the file is no cell's."""
+    assert outcome("correctness", compared(), more=more).outcome == "unreadable"
+
+
+def test_a_sampled_quantity_may_begin_at_any_time():
+    """Quarters are those of the time that was sampled; of samples at one moment there are none."""
+    slow = steps(losses=[2.0, 1.0], step_ends=[0.0, 1.0, 2.0, 3.0, 9.0])
+    late = {"clock_mhz": [[100.0, 3000.0], [101.0, 2500.0], [102.0, 2500.0], [103.0, 2000.0]]}
+    assert "clock 3000, then 2000" in outcome("soak", slow | {"series": late}).reasons[0]
+    backwards = {"clock_mhz": [[3.0, 1.0], [2.0, 1.0], [1.0, 1.0], [0.0, 1.0]]}
+    assert outcome("soak", slow | {"series": backwards}).verdict == "WARN"

@@ -47,6 +47,24 @@ def test_classification(file, expected):
     assert (found.outcome, found.verdict) == expected
 
 
+@pytest.mark.parametrize(
+    ("file", "reason"),
+    [
+        (file_of(said="no output"), "it ended without an error and wrote no result: no output"),
+        (
+            file_of(
+                "failed", 139, said="no output", reason="exit code 139, as a shell reports SIGSEGV of a command in it"
+            ),
+            "exit code 139, as a shell reports SIGSEGV of a command in it: no output",
+        ),
+    ],
+)
+def test_what_is_said_of_a_cell_without_a_result(file, reason):
+    """A cell that wrote nothing says so, and one that a shell started names the signal that the shell reports."""
+    found = judge_cell(cell_of("soak", "training", {}), file, Bounds(), {})
+    assert (found.outcome, found.reasons) == ("failed", [reason])
+
+
 def test_lattice():
     """FAIL > INCOMPLETE > WARN > PASS; nothing is INCOMPLETE; only PASS and WARN exit with 0."""
     V = Verdict
@@ -104,6 +122,17 @@ def test_planted_faults_alone_say_nothing_of_the_machine():
     cells = [probe, planted("NaN"), crash()]
     found = summary(cells, selftest(cells, FAULTS), "as-installed")
     assert (found["verdict"], found["planned"]) == ("INCOMPLETE", 0)
+
+
+def test_refused_and_unbuilt_kernels_alone_say_nothing_of_the_machine():
+    """Each is a warning beside cells that gave a result, and no study is made of such warnings."""
+    unbuilt = ended("correctness", "attention", {}, "kernel failure", "WARN")
+    refused = measured("correctness", "attention", {}, {"refused": "no such kernel"}, "WARN")
+    found = summary([unbuilt, refused], selftest([], FAULTS), "as-installed")
+    assert found["verdict"] == "INCOMPLETE"
+    assert found["because"] == ["no cell of the machine as it is used gave a result"]
+    cells = [unbuilt, refused, measured("correctness", "matmul", {}, {})]
+    assert summary(cells, selftest([], FAULTS), "as-installed")["verdict"] == "WARN"
 
 
 def test_a_blind_check_never_passes():

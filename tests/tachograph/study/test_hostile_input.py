@@ -20,10 +20,11 @@ from tachograph.study import ledger as ledgers
 from tachograph.study.integrity import refuse_links
 from tachograph.study.layout import StudyFolder
 from tachograph.study.ledger import Ledger
-from tachograph.study.loading import read_toml, validate
+from tachograph.study.loading import validate
 from tachograph.study.opening import study_folder
 from tachograph.study.state import read_state
 from tachograph.study.status import status_page
+from tachograph.tomlfile import read_toml
 from tachograph.yamlfile import read_yaml
 
 BAD_NAMES = ["toy\n", "../toy", "toy/..", "", ".", "-n", "a b", "tøy", "a" * 65, "$(touch x)", "{workflow}", "toy\x00"]
@@ -194,3 +195,29 @@ def test_status_page_shows_words_and_no_markup(tmp_path: Path) -> None:
     folder = StudyFolder(tmp_path / "toy")
     page = status_page("<img src=x onerror=alert(1)> [x](javascript:y) | `z`", folder, [], read_state(folder))
     assert page.startswith(r"# \<img src=x onerror=alert(1)\> \[x\](javascript:y) \| \`z\`")
+
+
+@pytest.mark.parametrize("text", ['{"a": 1e400}', '{"a": -1e999}', f'{{"a": {"9" * 400}}}', '{"a": "\\ud800"}'])
+def test_json_that_could_not_be_written_again(text: str, tmp_path: Path) -> None:
+    """A number beyond float64 and half a character are damage where they are read, not where they are written."""
+    path = tmp_path / "measured.json"
+    path.write_text(text)
+    with pytest.raises(TachographError, match=r"measured\.json: cannot be read as JSON: "):
+        read_json(path)
+    assert parse_json('["\\ud83d\\ude00", 1e300, -7]') == ["😀", 1e300, -7]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('a = "x\\u0000y"', "a: found 'x.x00y', expected a text without the character NUL"),
+        ("a = [1, 9223372036854775808]", r"a\[1\]: found a whole number of more than 64 bits"),
+        (f"a = {'9' * 5000}", "cannot be read as TOML"),
+    ],
+)
+def test_toml_that_no_command_or_record_could_hold(line: str, words: str, tmp_path: Path) -> None:
+    """TOML's whole numbers have 64 bits, and a NUL would cut a command short: refused before anything runs."""
+    path = tmp_path / "study.toml"
+    path.write_text(line)
+    with pytest.raises(TachographError, match=words):
+        read_toml(path)
