@@ -60,7 +60,10 @@ def fit(
     device: torch.device,
     synchronize: Callable[[], None],
 ) -> FitReport:
-    """Run ``settings.updates`` updates on uniformly drawn batches; the draws depend on ``seed`` alone."""
+    """Run ``settings.updates`` updates on uniformly drawn batches; the draws depend on ``seed`` alone.
+
+    ``synchronize`` blocks until ``device`` is idle: it stands at both ends of what is timed.
+    """
     if len(memory) == 0:
         return FitReport(None, 0.0)
     rows = torch.from_numpy(
@@ -70,6 +73,7 @@ def fit(
     seconds = 0.0
     network.train()
     for batch in rows:
+        synchronize()  # or the step before, still queued on the device, would be charged to this batch
         start = time.perf_counter()
         inputs, targets, legal, weights = memory.batch(batch, device)
         synchronize()

@@ -78,6 +78,23 @@ def test_power_not_available_is_null_with_reason(strix_halo, tmp_path, monkeypat
     assert "board_power_watts" not in plain[0]
 
 
+def test_power_of_each_card_is_its_own(strix_halo, tmp_path, monkeypatch):
+    """D26: beside an APU of 55 W a card of 310 W is asked for by its address; what comes first may be another one."""
+    device = strix_halo / "class/drm/card2/device"
+    put(device / "vendor", "0x1002\n")
+    put(device / "uevent", "DRIVER=amdgpu\nPCI_SLOT_NAME=0000:03:00.0\n")
+    watts = {"0000:c5:00.0": 55, "0000:03:00.0": 310}
+    cases = "".join(f'*{one}*) echo \'[{{"power": {{"socket_power": {two}}}}}]\';;' for one, two in watts.items())
+    script = tmp_path / "bin/amd-smi"
+    put(script, f'#!/bin/sh\ncase "$*" in {cases} *) echo "[]";; esac\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    found = {
+        one["card"]: one.get("package_power_watts", one.get("board_power_watts")) for one in amd.devices(strix_halo)
+    }
+    assert found == {"card1": 55, "card2": 310}
+
+
 def test_power_from_sysfs_is_the_package(strix_halo):
     """Where hwmon has a power sensor it is used, in watts, labelled as the package's on an APU."""
     put(strix_halo / "class/drm/card1/device/hwmon/hwmon4/power1_average", "114000000\n")

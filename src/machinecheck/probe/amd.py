@@ -90,9 +90,11 @@ def sensors(device: Path) -> dict[str, Any]:
     }
 
 
-def _smi_power() -> float | Unknown:
-    """Socket power by amd-smi, W; "N/A" is unknown."""
-    printed = read.output(["amd-smi", "metric", "--power", "--json"])
+def _smi_power(address: str | Unknown) -> float | Unknown:
+    """Socket power of the device at this PCI address by amd-smi, W; "N/A" is unknown."""
+    if isinstance(address, Unknown):
+        return Unknown(f"amd-smi cannot be asked about this device: {address.reason}")
+    printed = read.output(["amd-smi", "metric", "--power", "--json", "--gpu", address])
     if isinstance(printed, Unknown):
         return printed
     power: float | Unknown
@@ -152,7 +154,7 @@ def devices(sys_root: Path) -> list[dict[str, Any]]:
         now = sensors(device)
         power = now["power_watts"]
         if isinstance(power, Unknown):
-            power = _smi_power()
+            power = _smi_power(address)
         found.append(
             {
                 "vendor": "AMD",

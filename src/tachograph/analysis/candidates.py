@@ -111,7 +111,7 @@ def _row(
         "minimum_effect": sealed.study.least_gain(name),
         "reason": None,
         "evidence": None if run is None else _evidence(run),
-        "disturbed": [] if run is None else disturbed(run.facts["host"], quiet(sealed)),
+        "disturbed": [] if run is None else disturbed(run.facts, quiet(sealed)),
     }
     measured = read.result
     if isinstance(measured, str):

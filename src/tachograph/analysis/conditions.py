@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tachograph.analysis.disturbance import busy, loaded
+from tachograph.analysis.disturbance import busy, gpu_programs, loaded
 from tachograph.analysis.factors import factor_of, headline_factor
 from tachograph.analysis.rates import ITERATION, RETAINED
 from tachograph.analysis.sealed import SealedRun, SealedStudy
@@ -240,8 +240,8 @@ def reservations(analysis: dict[str, Any]) -> list[Row]:
         "other programs kept the processors busy": [run for run in blocks if busy(run["host"], bounds) is True],
         "what other programs did is unknown": [run for run in blocks if busy(run["host"], bounds) is None],
         "the load exceeded the registered one, or is unknown,": [run for run in blocks if loaded(run["host"], bounds)],
-        "other programs used the GPU": [run for run in blocks if _gpu(run) == "contaminated"],
-        "whether other programs used the GPU is unknown": [run for run in blocks if _gpu(run) == "unknown"],
+        "other programs used the GPU": [run for run in blocks if gpu_programs(run) == "contaminated"],
+        "whether other programs used the GPU is unknown": [run for run in blocks if gpu_programs(run) == "unknown"],
     }
     for what, runs in disturbed.items():
         arms = dict.fromkeys(run["arm"] for run in runs)
@@ -266,9 +266,3 @@ def reservations(analysis: dict[str, Any]) -> list[Row]:
 
 def _shaky(one: Row) -> bool:
     return bool(one["outcome"] in ("slowdown", "no steady state", "INSUFFICIENT"))
-
-
-def _gpu(run: Row) -> str:
-    """Status of other programs on the GPU; what nobody knows matters only where the run used one."""
-    status = str(run["host"]["gpu_processes"]["status"])
-    return "clean" if status == "unknown" and run["device"]["kind"] == "cpu" else status

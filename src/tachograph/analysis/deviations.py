@@ -34,6 +34,7 @@ def deviations(
         *_contention(sealed),
         *_warming(sealed),
         *_clock_steps(sealed),
+        *_cooling(sealed),
         *_incidents(sealed),
         *_environments(sealed),
         *_threads(sealed),
@@ -259,6 +260,20 @@ def _warming(sealed: Sealed) -> Iterator[dict[str, Any]]:
             f"a temperature rose by {HEATING:g} °C per minute or more, on average through a job: {', '.join(told)}",
             effect="clocks can fall as a device warms up, so the ends of these jobs may be slower than their starts",
         )
+
+
+def _cooling(sealed: Sealed) -> Iterator[dict[str, Any]]:
+    """Timed runs that started without the registered cool-down (statistics.md, 3.4)."""
+    for key, run in sealed.runs.items():
+        cooled = run.facts.get("cool_down")
+        if cooled and cooled["reached"] is not True:
+            what = "the device had not cooled down" if cooled["reached"] is False else "its temperature is unknown"
+            yield _entry(
+                "cool-down",
+                f"{what}: {cooled['reason']}",
+                run=key,
+                effect="the run may have started warmer than others, and so at other clocks",
+            )
 
 
 def _among(sealed: Sealed, blocks: list[str]) -> str:

@@ -41,8 +41,21 @@ def warming(host: dict[str, Any]) -> dict[str, float]:
     return {part: slope for part, slope in slopes.items() if slope is not None and heating(slope)}
 
 
-def disturbed(host: dict[str, Any], bounds: dict[str, Any]) -> list[str]:
-    """What may have changed the speed of a job, one sentence each; also that nobody knows it."""
+def gpu_programs(facts: dict[str, Any]) -> str:
+    """``clean``, ``contaminated`` or ``unknown``: other programs on the GPU during a job; ``facts`` as in run.json.
+
+    What nobody knows matters only where the job used a GPU.
+    """
+    status = str(facts["host"]["gpu_processes"]["status"])
+    return "clean" if status == "unknown" and facts["device"]["kind"] == "cpu" else status
+
+
+def disturbed(facts: dict[str, Any], bounds: dict[str, Any]) -> list[str]:
+    """What may have changed the speed of a job, one sentence each; also that nobody knows it. ``facts`` as in run.json.
+
+    ``bounds`` are those of :func:`quiet`.
+    """
+    host = facts["host"]
     others, clock = busy(host, bounds), host["quantities"].get("gpu_mhz", {})
     found = []
     if others is None:
@@ -51,8 +64,10 @@ def disturbed(host: dict[str, Any], bounds: dict[str, Any]) -> list[str]:
         found.append(f"other programs kept {foreign_cpus(host):.2f} processors busy")
     if loaded(host, bounds):
         found.append(f"the load average exceeded the registered {bounds['load']:g}, or is unknown")
-    if host["gpu_processes"]["status"] == "contaminated":
+    if gpu_programs(facts) == "contaminated":
         found.append("other programs used the GPU")
+    elif gpu_programs(facts) == "unknown":
+        found.append("whether other programs used the GPU is unknown")
     found += [f"the {part} grew warmer by {slope:.1f} °C per minute" for part, slope in warming(host).items()]
     if clock.get("mean") and throttled(clock["mean"], clock["max"]):
         found.append(f"the clock was {clock['mean']:,.0f} MHz on average, {clock['max']:,.0f} at most")

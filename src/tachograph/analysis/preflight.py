@@ -67,7 +67,7 @@ def _parity(sealed: SealedStudy) -> dict[str, Any]:
     parity = found.result
     reasons = dict(parity.reasons)
     if parity.verdicts[reference] == ParityVerdict.PASS:
-        twice = max(tensor.repeat_max for tensor in parity.tensors if tensor.arm == reference)
+        twice = max(tensor.repeat_max or 0.0 for tensor in parity.tensors if tensor.arm == reference)
         reasons[reference] = f"largest difference when run twice on the same batches {twice:.3g}"
     checks = [
         _check(_name(arm, reference), arm, parity.verdicts[arm], reasons[arm])

@@ -100,8 +100,8 @@ def _rate(compute: Any) -> dict[str, Any]:
 def _row(sealed: SealedStudy, run: SealedRun, longer_warmup: int | None) -> dict[str, Any]:
     assert run.history is not None
     history, planned, facts = run.history, run.planned, run.facts
-    stage = sealed.trainer.history.stage.name
-    seconds = history.durations[ITERATION]
+    stage, possible = sealed.trainer.history.stage.name, history.clock_ok
+    seconds = history.durations[ITERATION][possible]
     return {
         "run": planned.key,
         "role": planned.role,
@@ -118,7 +118,7 @@ def _row(sealed: SealedStudy, run: SealedRun, longer_warmup: int | None) -> dict
         "iteration_seconds_mean": float(seconds.mean()) if len(seconds) else None,
         "total_wall_seconds": run.wall_seconds,
         "phase_seconds": {
-            phase.name: float(history.durations[phase.name].sum()) for phase in sealed.trainer.history.phases
+            phase.name: float(history.durations[phase.name][possible].sum()) for phase in sealed.trainer.history.phases
         },
         "said": said(run.path, sealed.trainer.history, facts_of(sealed.trainer.history)),
         "findings": [{"kind": str(f.kind), "line": f.line, "sentence": f.sentence} for f in history.findings],

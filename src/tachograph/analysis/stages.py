@@ -53,7 +53,7 @@ def stages(sealed: SealedStudy, training: list[dict[str, Any]], measured: list[d
         "arms": {
             run.planned.arm: {
                 **_summary(table.arms[run.planned.arm]),
-                "disturbed": disturbed(run.facts["host"], quiet(sealed)),
+                "disturbed": disturbed(run.facts, quiet(sealed)),
             }
             for run in runs
         },
@@ -145,7 +145,7 @@ def component(sealed: SealedStudy) -> dict[str, Any]:
         if not rates:
             raise ValueError("found no rate")
         measured = {"name": str(content["name"]), "threads": content.get("threads"), "rates": rates}
-        return {"registered": True, **measured, "disturbed": disturbed(run.facts["host"], quiet(sealed))}
+        return {"registered": True, **measured, "disturbed": disturbed(run.facts, quiet(sealed))}
     except (KeyError, TypeError, ValueError) as error:
         reason = f"{_source(run)}: {fault(error)}, expected name and rates with name, unit and value"
         return {"registered": True, "rates": [], "reason": reason}

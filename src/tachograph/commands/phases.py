@@ -17,6 +17,7 @@ from tachograph.models.study import Projection
 from tachograph.record import evaluation as evaluation_page
 from tachograph.record import phases as phases_page
 from tachograph.study.loading import validate
+from tachograph.study.timers import check_timers
 from tachograph.tomlfile import read_toml
 
 MOST_FINDINGS = 5  # that are printed
@@ -58,6 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.evaluation_games and not arguments.evaluation_every:
         raise TachographError("--evaluation-games: found no --evaluation-every, expected the intervals to spread over")
     trainer = validate(Trainer, read_toml(arguments.trainer), str(arguments.trainer))
+    check_timers(trainer.history, str(arguments.trainer))
     try:
         whole = read_history(arguments.history, history_spec(trainer.history))
     except OSError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,22 +37,29 @@ def check_clocks(
     monotonic: Floats | None,
     wall: Floats | None,
     cumulative: Sequence[Floats],
+    longer: Bools,
+    parallel: Collection[str],
     findings: Findings,
 ) -> Bools:
     """Return bool[n], False where a duration is impossible; tell what was found.
 
     Impossible is a negative duration; one that exceeds the monotonic time since the row before; one of more
     than ten times the median while the other durations of the row did not grow. Nothing is clamped.
-    ``monotonic`` and ``wall`` are clock readings in seconds, ``cumulative`` raw second counters.
+    ``monotonic`` and ``wall`` are clock readings in seconds, ``cumulative`` raw second counters. ``longer``, bool[n]:
+    rows that say why they may take long (an evaluation, a compilation, a checkpoint), which no stage need show.
+    ``parallel``: durations added up over what runs at the same time, which may exceed the time that passed.
     """
     ok = np.ones(len(line), dtype=bool)
     elapsed = _differences(monotonic, segment)
+    first = np.diff(segment, prepend=-1) > 0
     with np.errstate(invalid="ignore"):
         for name, seconds in durations.items():
             others = [other for key, other in durations.items() if key != name]
             ok &= _not_negative(name, seconds, line, findings)
+            if name in parallel:
+                continue
             ok &= _within_elapsed(name, seconds, elapsed, line, findings)
-            ok &= _no_jump(name, seconds, others, elapsed, line, segment, findings)
+            ok &= _no_jump(name, seconds, others, elapsed, line, first | longer, findings)
         _tell_wall_steps(elapsed, _differences(wall, segment), line, findings)
     for counter in cumulative:
         if len(counter) > 1 and np.all(counter == np.floor(counter)) and counter.any():
@@ -104,15 +111,14 @@ def _no_jump(
     others: Sequence[Floats],
     elapsed: Floats | None,
     line: NDArray[np.int64],
-    segment: NDArray[np.int64],
+    longer: Bools,
     findings: Findings,
 ) -> Bools:
     ok = np.ones(len(seconds), dtype=bool)
     if elapsed is not None or np.isfinite(seconds).sum() < 3:
         return ok  # the monotonic clock has already judged
-    first = np.diff(segment, prepend=-1) > 0
     rest = np.sum(others, axis=0) if others else None
-    for row in np.flatnonzero((seconds > JUMP * np.nanmedian(seconds)) & ~first).tolist():
+    for row in np.flatnonzero((seconds > JUMP * np.nanmedian(seconds)) & ~longer).tolist():
         if rest is None:
             sentence = f"{name} took {seconds[row]:.6g} s in line {line[row]}, over ten times the median"
             findings.add(Kind.CLOCK_STEP, int(line[row]), sentence + ": slow, or a step of the clock")

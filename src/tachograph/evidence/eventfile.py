@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+import google_crc32c
+
 from tachograph.evidence.findings import Findings, HistoryError, Kind
 from tachograph.evidence.lines import MAX_BYTES
 
@@ -25,26 +27,6 @@ FLOAT, DOUBLE = 1, 2  # values of DataType in types.proto
 
 Field = tuple[int, int, int | bytes]
 """Number, wire type and value of a field of a message."""
-
-
-def _crc_table() -> list[int]:
-    table = []
-    for value in range(256):
-        for _ in range(8):
-            value = value >> 1 ^ (0x82F63B78 if value & 1 else 0)
-        table.append(value)
-    return table
-
-
-_TABLE = _crc_table()
-
-
-def crc32c(data: bytes) -> int:
-    """The CRC of RFC 3720 (Castagnoli), which is not the one of zlib."""
-    crc, table = 0xFFFFFFFF, _TABLE
-    for byte in data:
-        crc = table[(crc ^ byte) & 0xFF] ^ crc >> 8
-    return crc ^ 0xFFFFFFFF
 
 
 def masked(crc: int) -> int:
@@ -80,7 +62,7 @@ class HashedRecords:
                 self._tear(number, len(header))
                 return
             length, check = struct.unpack("<QI", header)
-            if masked(crc32c(header[:8])) != check:
+            if masked(google_crc32c.value(header[:8])) != check:
                 self._end_in_padding(number, header)
                 return
             if length > MAX_EVENT:
@@ -89,7 +71,7 @@ class HashedRecords:
             if len(body) < length + FOOTER:
                 self._tear(number, HEADER + len(body))
                 return
-            if masked(crc32c(body[:length])) != struct.unpack("<I", body[length:])[0]:
+            if masked(google_crc32c.value(body[:length])) != struct.unpack("<I", body[length:])[0]:
                 raise self._error(number, "damaged (its checksum does not fit)")
             yield number, body[:length]
 

@@ -52,6 +52,7 @@ class HistorySpec:
     ``compile_flag`` the same for (re)compilation, ``checkpoint`` for a checkpoint, ``session`` a number that
     changes when a session begins,
     ``extra`` further columns to keep (timers), ``sparse`` columns that a row may lack.
+    ``parallel`` names durations that are sums over what runs at the same time.
     ``aliases`` maps old names to the names used here. ``patterns``: regular expressions whose named groups
     are the columns of a log.
     """
@@ -73,6 +74,7 @@ class HistorySpec:
     extra: tuple[str, ...] = ()
     sparse: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
+    parallel: tuple[str, ...] = ()
 
     def required(self) -> frozenset[str]:
         """Columns that every row must have."""
@@ -164,9 +166,7 @@ class History:
 
     def flagged(self, column: str | None) -> NDArray[np.bool_]:
         """bool[n]: where ``column`` is present and not 0; nowhere for None."""
-        if column is None:
-            return np.zeros(len(self), dtype=bool)
-        return np.nan_to_num(self.columns[column]) != 0
+        return _flagged(self.columns, column, len(self))
 
     @property
     def is_evaluation(self) -> NDArray[np.bool_]:
@@ -220,6 +220,8 @@ def read_history(path: str | Path, spec: HistorySpec) -> History:
         columns.get(spec.monotonic or ""),
         columns.get(spec.wall or ""),
         [columns[name] for name in cumulative],
+        _said_longer(spec, columns, len(line)),
+        spec.parallel,
         findings,
     )
     return History(
@@ -275,6 +277,19 @@ def _quantity(
     elif counter.cumulative:
         values = per_iteration(values, iteration, segment, session)
     return values * counter.scale
+
+
+def _flagged(columns: Mapping[str, Floats], column: str | None, n: int) -> NDArray[np.bool_]:
+    if column is None:
+        return np.zeros(n, dtype=bool)
+    flagged: NDArray[np.bool_] = np.nan_to_num(columns[column]) != 0
+    return flagged
+
+
+def _said_longer(spec: HistorySpec, columns: Mapping[str, Floats], n: int) -> NDArray[np.bool_]:
+    """bool[n]: rows that hold an evaluation, a compilation or a checkpoint."""
+    flags = [_flagged(columns, name, n) for name in (spec.evaluation, spec.compile_flag, spec.checkpoint)]
+    return np.logical_or.reduce(flags)
 
 
 def _tell_repeats(

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from tachograph.wording import verb
+
 Floats = NDArray[np.float64]
 
 CLOSURE = 0.01  # leaves must sum to the total within this share
@@ -66,6 +68,22 @@ def find_overlap(total: Floats, timers: Mapping[str, Floats]) -> Overlap:
             siblings = tuple(name for name, inside in zip(names, chosen, strict=True) if inside)
             nested = tuple(name for name in names if name not in siblings)
     return Overlap(share, float(means.sum() - whole), closed, siblings, nested, rivals, overlapping)
+
+
+def beyond_parents(seconds: Mapping[str, float], parents: Mapping[str, str | None], whole: float) -> list[str]:
+    """A sentence for every part whose declared parts together take longer than it, by over 1 % of the ``whole``.
+
+    They cannot lie inside of it then: a wrong ``parent`` takes time out of the sum that should close.
+    """
+    inside: dict[str, list[str]] = {}
+    for name, parent in parents.items():
+        if parent in seconds and name in seconds:
+            inside.setdefault(str(parent), []).append(name)
+    return [
+        f"{', '.join(names)}, declared inside of {parent}, {verb(len(names), 'takes', 'take')} longer than it"
+        for parent, names in inside.items()
+        if sum(seconds[name] for name in names) - seconds[parent] > CLOSURE * whole
+    ]
 
 
 def _best_subset(means: Floats, whole: float) -> tuple[NDArray[np.bool_] | None, int]:

@@ -24,18 +24,20 @@ class ParityError(TachographError):
 class TensorParity:
     """One tensor of one arm. ``rmse`` and ``limit`` in the tensor's unit, against float64.
 
-    ``repeat_max`` is max |Δ| of the same arm run twice on the same batches, 0 where it repeats exactly.
+    ``repeat_max`` is max |Δ| of the same arm run twice on the same batches, 0 where it repeats exactly. Where no number
+    of the tensor was finite there is no error and no difference: ``rmse``, ``max_abs_…`` and ``repeat_max`` are None,
+    and ``limit`` where that is so of the reference.
     """
 
     arm: str
     tensor: str
     dtype: str
-    rmse: float
-    limit: float
-    max_abs_fp64: float
-    max_abs_reference: float
+    rmse: float | None
+    limit: float | None
+    max_abs_fp64: float | None
+    max_abs_reference: float | None
     nonfinite_rows: int
-    repeat_max: float
+    repeat_max: float | None
     passes: bool
 
 
@@ -95,34 +97,44 @@ def _tensor(row: Mapping[str, Any], base: Mapping[str, Any]) -> TensorParity:
     dtype = str(row["dtype"]).removeprefix("torch.")
     if dtype not in FACTORS:
         raise ValueError(f"dtype {dtype!r} of {row['name']!r} is none of {', '.join(FACTORS)}")
-    limit = FACTORS[dtype] * float(base["rmse_fp64"]) + float(base["tolerance"]) / 10
-    rmse, bad = float(row["rmse_fp64"]), int(row["nonfinite_rows"])
+    error, rmse, bad = _error(base), _error(row), int(row["nonfinite_rows"])
+    limit = None if error is None else FACTORS[dtype] * error + float(base["tolerance"]) / 10
+    largest, from_reference, repeat_max = (
+        None if rmse is None else float(row[key]) for key in ("max_abs_fp64", "max_abs_reference", "repeat_max_abs")
+    )
     return TensorParity(
         arm=str(row["arm"]),
         tensor=str(row["name"]),
         dtype=dtype,
         rmse=rmse,
         limit=limit,
-        max_abs_fp64=float(row["max_abs_fp64"]),
-        max_abs_reference=float(row["max_abs_reference"]),
+        max_abs_fp64=largest,
+        max_abs_reference=from_reference,
         nonfinite_rows=bad,
-        repeat_max=float(row["repeat_max_abs"]),
-        passes=bad == 0 and rmse <= limit,
+        repeat_max=repeat_max,
+        passes=bad == 0 and rmse is not None and limit is not None and rmse <= limit,
     )
+
+
+def _error(row: Mapping[str, Any]) -> float | None:
+    """RMSE against float64; None, as null in the file, where no number was finite that could have one."""
+    if row["rmse_fp64"] is None and int(row["nonfinite_rows"]) > 0:
+        return None
+    return float(row["rmse_fp64"])
 
 
 def _reference_fault(
     own: list[TensorParity], batches: int, tolerance: Mapping[str, float], bounds: Mapping[str, float]
 ) -> tuple[ParityVerdict, str] | None:
     for tensor in own:
-        if tensor.nonfinite_rows or not math.isfinite(tensor.rmse):
+        if tensor.nonfinite_rows or tensor.rmse is None or not math.isfinite(tensor.rmse):
             reason = _not_finite(tensor.nonfinite_rows, f"the reference's {tensor.tensor}")
             return ParityVerdict.REFERENCE_BROKEN, reason
         bound = bounds.get(tensor.tensor, math.inf)
         if tensor.rmse > bound:
             reason = f"the reference's {tensor.tensor} is off by {tensor.rmse:.3g}, registered {bound:.3g}"
             return ParityVerdict.REFERENCE_BROKEN, reason
-        if not tensor.repeat_max <= tolerance[tensor.tensor]:
+        if tensor.repeat_max is None or not tensor.repeat_max <= tolerance[tensor.tensor]:
             reason = f"the reference's {tensor.tensor} differs by {tensor.repeat_max:.3g} when run twice"
             return ParityVerdict.REFERENCE_NOT_REPEATABLE, reason
     if batches < MIN_BATCHES:
@@ -143,5 +155,5 @@ def _arm(tensors: list[TensorParity]) -> tuple[ParityVerdict, str]:
                 ParityVerdict.FAIL,
                 f"{tensor.tensor} is off by {tensor.rmse:.3g}, allowed {tensor.limit:.3g}",
             )
-    worst = max(tensor.max_abs_reference for tensor in tensors)
+    worst = max(tensor.max_abs_reference or 0.0 for tensor in tensors)
     return ParityVerdict.PASS, f"largest difference to the reference {worst:.3g}"

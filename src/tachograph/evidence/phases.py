@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tachograph.errors import TachographError
-from tachograph.evidence.overlap import CLOSURE, Overlap, find_overlap
+from tachograph.evidence.overlap import CLOSURE, Overlap, beyond_parents, find_overlap
 from tachograph.wording import counted
 
 Floats = NDArray[np.float64]
@@ -78,7 +78,9 @@ def phase_table(total: Floats, timers: Mapping[str, Floats], phases: Sequence[Ph
         nested = phase.parent is not None or phase.name in overlap.nested
         rows.append(PhaseRow(phase.name, seconds, seconds / mean, phase.parent, nested, phase.parallel))
     rows.sort(key=lambda row: -row.seconds)
-    return PhaseTable(mean, len(total), tuple(rows), overlap, tuple(_warnings(overlap, len(top))))
+    summed = {row.name: row.seconds for row in rows if not row.overlapping}
+    wrong = beyond_parents(summed, {phase.name: phase.parent for phase in phases}, mean)
+    return PhaseTable(mean, len(total), tuple(rows), overlap, (*_warnings(overlap, len(top)), *wrong))
 
 
 def _warnings(overlap: Overlap, timers: int) -> list[str]:

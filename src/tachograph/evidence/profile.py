@@ -11,11 +11,14 @@ from typing import Any
 
 from tachograph.errors import TachographError
 from tachograph.evidence.overlap import CLOSURE
+from tachograph.models.trainer import inside_itself
 
 SCHEMA = "profile/1"
 REMAINDER = re.compile(r"\bremainder\b")
 # A stage that waits for the device's results, by its name.
-_BLOCKING = re.compile(r"(^|[^a-z])(host|copy|copies|cpu|numpy|item|d2h|readback|transfer|fetch)([^a-z]|$)")
+_BLOCKING = re.compile(
+    r"(^|[^a-z])(host|copy|copies|cpu|numpy|tolist|item|d2h|dtoh|readback|transfer|fetch|sync|synchroni[sz]e)([^a-z]|$)"
+)
 _TINY, _DOMINANT = 0.05, 0.5
 
 
@@ -115,12 +118,15 @@ def parse_profile(data: Mapping[str, Any], source: str) -> Profile:
 
 def _check(profile: Profile, source: str) -> None:
     names = [stage.name for stage in profile.stages]
+    parents = {stage.name: stage.parent for stage in profile.stages}
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise ProfileError(f"{source}: stage {twice!r} stands twice")
     for stage in profile.stages:
         if stage.parent is not None and (stage.parent not in names or stage.parent == stage.name):
             raise ProfileError(f"{source}: stage {stage.name!r} has the unknown parent {stage.parent!r}")
+        if inside_itself(stage.name, parents):
+            raise ProfileError(f"{source}: stage {stage.name!r} lies inside of itself by the parents that are declared")
         low = -CLOSURE * profile.total_seconds if REMAINDER.search(stage.name) else 0.0
         if not (low <= stage.seconds < math.inf):
             raise ProfileError(f"{source}: stage {stage.name!r} took {stage.seconds} s, expected at least {low}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tachograph.evidence import amdahl
-from tachograph.evidence.overlap import CLOSURE, Overlap, find_overlap
+from tachograph.evidence.overlap import CLOSURE, Overlap, beyond_parents, find_overlap
 from tachograph.evidence.profile import (
     OWN_STEPS,
     REMAINDER,
@@ -142,12 +142,14 @@ def _summary(profile: Profile, training_rate: float | None) -> ArmSummary:
         overlap = find_overlap(np.array([profile.total_seconds]), timers)
         nested = f"; nested by the sums: {', '.join(overlap.nested)}" if overlap.nested else ""
         warnings.append(f"the stages sum to {closure:.1%} of the total{nested}")
+    seconds = {stage.name: stage.seconds for stage in profile.stages}
+    wrong = beyond_parents(seconds, {stage.name: stage.parent for stage in profile.stages}, profile.total_seconds)
     suspicion = unsynchronised_suspicion(profile)
     pace = [
         instrumentation(profile, profile.uninstrumented_rate, OWN_STEPS),
         instrumentation(profile, training_rate, TRAINING),
     ]
-    warnings += [sentence for sentence in (suspicion, *pace) if sentence is not None]
+    warnings += [sentence for sentence in (*wrong, suspicion, *pace) if sentence is not None]
     inside = [stage.seconds for stage in profile.leaves if stage.group == ENVIRONMENT]
     return ArmSummary(
         total=_time(profile, profile.total_seconds),
@@ -158,5 +160,5 @@ def _summary(profile: Profile, training_rate: float | None) -> ArmSummary:
         uninstrumented_rate=profile.uninstrumented_rate,
         training_rate=training_rate,
         warnings=tuple(warnings),
-        publishable=suspicion is None and overlap is None,
+        publishable=suspicion is None and overlap is None and not wrong,
     )

@@ -15,6 +15,7 @@ from typing import Any
 from tachograph import __version__
 from tachograph.errors import TachographError
 from tachograph.execution.cellfile import KEPT, MEASURED, cell_file
+from tachograph.execution.cooldown import Cooled
 from tachograph.execution.environment import portable, recorded, redacted, run_environment
 from tachograph.execution.judging import Judgement, judge, says_not_finite
 from tachograph.execution.outcome import not_started
@@ -78,10 +79,12 @@ def make_attempt(
     root: Path,
     say: Callable[[str], None],
     no_time: str | None = None,
+    cooled: Cooled | None = None,
 ) -> MadeAttempt:
     """Run the program once under ``lease`` and seal what it wrote. The ledger gets a line before and one after.
 
-    ``no_time`` is why it is not run at all: an attempt without a process, so that nothing is missing in silence.
+    ``cooled`` is how the device had cooled down before, where that is registered. ``no_time`` is why it is not run at
+    all: an attempt without a process, so that nothing is missing in silence.
     """
     ledger = Ledger(folder.ledger)
     number = _next_number(folder, planned.key)
@@ -105,6 +108,7 @@ def make_attempt(
     kernels = folder.path.parent.resolve() / ".kernels"
     environment = run_environment(planned, kernels)
     sampler = HostSampler(lease.device)
+    first_rows: list[float] = []  # when the first iteration of each program was seen, monotonic
 
     def start(plan: PlannedRun, out: Path, seed: int, limit: float) -> Outcome:
         progress = None
@@ -127,6 +131,7 @@ def make_attempt(
         )
         if progress:
             progress()
+            first_rows.extend([progress.first_row_at] if progress.first_row_at is not None else [])
         return outcome
 
     sampler.start()
@@ -170,7 +175,8 @@ def make_attempt(
         "process": own_process(),
         "outcome": outcome.as_record(),
         "lease": lease.as_record(),
-        "host": sampler.summary(),
+        "host": sampler.summary(first_rows[0] if planned.trains and first_rows else None),
+        **({"cool_down": cooled.as_record()} if cooled else {}),
         "validity": judgement.validity,
         "reason": judgement.reason,
         "checks": judgement.checks,
@@ -196,6 +202,7 @@ def make_attempt(
         wait_seconds=lease.waited_s,
         started_monotonic=outcome.started_monotonic,
         ended_monotonic=outcome.ended_monotonic,
+        **({"start_celsius": cooled.celsius} if cooled else {}),
     )
     return MadeAttempt(number, outcome, judgement, files)
 

@@ -52,11 +52,11 @@ class Judgement:
 
 def history_spec(history: HistoryFile) -> HistorySpec:
     """The trainer file's description of its history, as the reader wants it."""
-    seconds = {"iteration": history.iteration_seconds, **{phase.name: phase.column for phase in history.phases}}
-    seconds[history.stage.name] = history.stage.column
+    seconds = {"iteration": (history.iteration_seconds, history.iteration_start)}
+    seconds |= {phase.name: (phase.column, phase.start) for phase in (*history.phases, history.stage)}
     durations = {
-        name: Counter(column=column, cumulative=history.cumulative_seconds, scale=history.seconds_scale)
-        for name, column in seconds.items()
+        name: Counter(column, cumulative=history.cumulative_seconds, start=start, scale=history.seconds_scale)
+        for name, (column, start) in seconds.items()
     }
     extra = _extra(history)
     columns = [*history.metrics, *history.sparse_metrics, *extra]
@@ -74,6 +74,7 @@ def history_spec(history: HistoryFile) -> HistorySpec:
         checkpoint=history.checkpoint,
         session=history.session,
         patterns=tuple(history.patterns),
+        parallel=tuple(phase.name for phase in history.phases if phase.parallel),
         evaluation=None if history.evaluation is None else history.evaluation.seconds,
         monotonic=history.monotonic,
         wall=history.wall,
@@ -195,9 +196,12 @@ def _cache(result: Path, described: HistoryFile) -> str | None:
 
 
 def _stage_inside(history: History, described: HistoryFile) -> dict[str, Any]:
-    """The stage is part of its iteration: where it lasts longer, a column holds something else."""
+    """The stage is part of its iteration: where it lasts longer, a column holds something else.
+
+    A row whose clock stepped shows neither; the gate of the clock speaks of it.
+    """
     stage, whole = history.durations[described.stage.name], history.durations["iteration"]
-    longer = stage > whole * (1 + CLOCK_SLACK)
+    longer = history.clock_ok & (stage > whole * (1 + CLOCK_SLACK))
     detail = f"{described.stage.name} lies within its iteration"
     if longer.any():
         line = int(history.line[int(longer.argmax())])
@@ -212,9 +216,10 @@ def _stage_inside(history: History, described: HistoryFile) -> dict[str, Any]:
 def _inside_the_process(history: History, described: HistoryFile, lived: float) -> dict[str, Any]:
     """The iterations of a run happened while its process lived: seconds that add up to more are no seconds.
 
-    So look milliseconds without their ``seconds_scale``. A resumed run may hold rows of an earlier process.
+    So look milliseconds without their ``seconds_scale``. A resumed run may hold rows of an earlier process; a row
+    whose clock stepped has no seconds.
     """
-    total = float(np.nansum(history.durations["iteration"]))
+    total = float(np.nansum(history.durations["iteration"][history.clock_ok]))
     ok = described.resume or total <= lived * (1 + CLOCK_SLACK)
     detail = "the iterations lie within their process"
     if not ok:

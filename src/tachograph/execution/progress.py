@@ -103,7 +103,8 @@ class Progress:
         work, stage = self.history.work, self.history.stage
         try:
             row = json.loads(line)
-            seconds = row[stage.column] * self.history.seconds_scale
+            started = 0.0 if stage.start is None else row[stage.start]
+            seconds = (row[stage.column] - started) * self.history.seconds_scale
             if not work.cumulative and not self.history.cumulative_seconds and seconds > 0:
                 self.rate = (work.constant or row[work.column]) / seconds
         except (ValueError, KeyError, TypeError, ArithmeticError, RecursionError):

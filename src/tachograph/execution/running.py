@@ -10,12 +10,14 @@ from pathlib import Path
 
 from tachograph.errors import TachographError
 from tachograph.execution.attempt import make_attempt
+from tachograph.execution.cooldown import TIMED, Cooled, cool_down, first_celsius, temperature
 from tachograph.execution.publishing import publish
 from tachograph.execution.unchanged import refuse_edited_code
 from tachograph.files import read_json
 from tachograph.host.device import Device
 from tachograph.lease.acquire import acquire
 from tachograph.models import AnyStudy, MachineStudy, Program
+from tachograph.models.study import CoolDown
 from tachograph.scripting import forced_targets
 from tachograph.study.layout import StudyFolder
 from tachograph.study.ledger import Ledger
@@ -81,7 +83,7 @@ def execute(
         study=planned.study,
         run=planned.key,
         max_wait_s=host.max_wait_seconds,
-        max_hold_s=planned.max_hold_seconds,
+        max_hold_s=planned.max_hold_seconds + _longest_cool_down(planned, study),
         say=say,
     ) as lease:
         close_abandoned(folder, [planned.key])
@@ -101,7 +103,8 @@ def execute(
         if left is not None and 0 < left < planned.max_hold_seconds:
             planned = replace(planned, max_hold_seconds=left)
         say(no_time or _where_we_are(planned, everything, state, host.device))
-        made = make_attempt(planned, trainer, folder, lease, root, say, no_time)
+        cooled = _cooled(planned, study, everything, state, host.device, say)
+        made = make_attempt(planned, trainer, folder, lease, root, say, no_time, cooled)
     attempt = next(one for one in read_state(folder).attempts[planned.key] if one.number == made.number)
     if attempt.has_result:
         publish(planned, attempt, folder)
@@ -114,6 +117,35 @@ def execute(
             f"{planned.study}: {planned.key} is INVALID: {attempt.reason}; it gives no number and stands so in "
             f"the record; `snakemake {folder.path / planned.target} -f` makes it again; its files are in {kept}"
         )
+
+
+def _cool_down_of(planned: PlannedRun, study: AnyStudy) -> CoolDown | None:
+    return None if isinstance(study, MachineStudy) or planned.role not in TIMED else study.design.cool_down
+
+
+def _longest_cool_down(planned: PlannedRun, study: AnyStudy) -> float:
+    registered = _cool_down_of(planned, study)
+    return 0.0 if registered is None else registered.max_minutes * 60
+
+
+def _cooled(
+    planned: PlannedRun,
+    study: AnyStudy,
+    everything: list[PlannedRun],
+    state: StudyState,
+    device: Device,
+    say: Callable[[str], None],
+) -> Cooled | None:
+    """Wait for the registered cool-down of a timed run. None where none is registered."""
+    registered = _cool_down_of(planned, study)
+    if registered is None:
+        return None
+    return cool_down(
+        registered,
+        first_celsius(state, everything),
+        lambda: temperature(device),
+        lambda sentence: say(f"{planned.study}: {planned.key}: {sentence}"),
+    )
 
 
 def _seconds_left(

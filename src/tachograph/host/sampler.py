@@ -18,6 +18,7 @@ from tachograph.lease.processes import descendants
 from tachograph.wording import fault
 
 TEMPERATURES = ("cpu_temperature", "gpu_temperature")
+CLOCKS = ("cpu_mhz", "gpu_mhz", "gpu_memory_mhz")
 MIN_SLOPE_SECONDS = 60.0
 
 
@@ -89,11 +90,13 @@ class HostSampler:
             if sees_all_processes(self.root):  # or our own trainer could not be told from others
                 self._look_for_programs("during")
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self, working_since: float | None = None) -> dict[str, Any]:
         """``{"samples", "interval_s", "errors", "quantities", "gpu_processes"}``.
 
         ``quantities`` maps a name to ``{"unit", "min", "mean", "max", "n"}``, a temperature that was followed for
-        long enough also to its ``"slope_per_minute"``. A quantity that was never known
+        long enough also to its ``"slope_per_minute"``. Clocks are those from ``working_since`` on (monotonic seconds),
+        if any was read then: while a program starts, its device idles at other ones; ``"before"`` counts the readings
+        that were left out. A quantity that was never known
         is ``{"value": null, "reason"}``. ``gpu_processes`` has ``status`` ``clean``, ``contaminated``
         (``processes`` says by whom, and when seen) or ``unknown`` (with ``reason``).
         """
@@ -102,7 +105,7 @@ class HostSampler:
             "samples": self._samples,
             "interval_s": self.interval_s,
             "errors": self._errors,
-            "quantities": {name: _summarised(name, self._readings[name]) for name in names},
+            "quantities": {name: _summarised(name, self._readings[name], working_since) for name in names},
             "gpu_processes": self._programs(),
         }
 
@@ -141,14 +144,21 @@ class HostSampler:
         return {"status": status, "reason": reason, "processes": processes}
 
 
-def _summarised(name: str, readings: list[tuple[float, Reading]]) -> dict[str, Any]:
+def _summarised(name: str, readings: list[tuple[float, Reading]], working_since: float | None) -> dict[str, Any]:
     known = [(at, reading) for at, reading in readings if isinstance(reading, float)]
+    before = 0
+    if name in CLOCKS and working_since is not None:
+        while_working = [one for one in known if one[0] >= working_since]
+        if while_working:
+            before, known = len(known) - len(while_working), while_working
     unknown = [reading for _, reading in readings if isinstance(reading, Unknown)]
     if not known:
         return unknown[-1].as_record()
     values = [value for _, value in known]
     mean = sum(values) / len(values)
     entry = {"unit": UNITS[name], "min": min(values), "mean": mean, "max": max(values), "n": len(values)}
+    if before:
+        entry["before"] = before
     if name in TEMPERATURES and (slope := slope_per_minute(known)) is not None:
         entry["slope_per_minute"] = slope
     if unknown:

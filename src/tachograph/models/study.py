@@ -56,6 +56,15 @@ class Baseline(Model):
     arm: Identifier | None = Field(default=None, description="the reference arm unless named")
 
 
+class CoolDown(Model):
+    """Before each run of the blocks, and the repeat: wait until the device is as cool as it was before the first."""
+
+    degrees: PositiveNumber = Field(description="degrees Celsius that it may be warmer than before the first of them")
+    max_minutes: Annotated[Number, Field(gt=0, le=120)] = Field(
+        default=10.0, description="longest wait of a run; then it starts all the same, which is a deviation"
+    )
+
+
 class Design(Model):
     """How many runs of how many iterations, in which order."""
 
@@ -70,6 +79,11 @@ class Design(Model):
         default=0, description="iterations of one discarded run of the reference arm before the first block"
     )
     repeat_reference: bool = Field(default=False, description="run the reference arm's first seed twice (A/A)")
+    cool_down: CoolDown | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,  # so that a study without it is registered as it always was
+        description="wait before each timed run until the device has cooled down",
+    )
 
     @field_validator("window", mode="before")
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -101,9 +101,24 @@ class Phase(Model):
 
     name: Text
     column: Text
+    start: Text | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,  # so that a trainer without it is registered as it always was
+        description="column with the clock as the phase began, in seconds like column, which then holds it at the end",
+    )
     parent: Text | None = None
     parallel: bool = Field(default=False, description="several of these run at the same time, so they are no sum")
     inference: bool = Field(default=False, description="it times the network's answers: a faster one could shorten it")
+
+
+def inside_itself(name: str, parents: Mapping[str, str | None]) -> bool:
+    """Whether going from part to ``parents`` leads round in a circle; a parent that is no part ends the way."""
+    seen: set[str] = set()
+    at: str | None = name
+    while at is not None and at not in seen:
+        seen.add(at)
+        at = parents.get(at)
+    return at is not None
 
 
 class Count(Model):
@@ -199,6 +214,11 @@ class HistoryFile(Model):
         default=None, description="number of the first iteration, so that a later start is told; any unless given"
     )
     iteration_seconds: Text = Field(description="column with the seconds of the whole iteration")
+    iteration_start: Text | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="column with the clock as the iteration began; iteration_seconds then holds it at the end",
+    )
     seconds_scale: PositiveNumber = Field(
         default=1.0,
         description="seconds in one unit of the columns of iteration, stage and phases: 0.001 for milliseconds",
@@ -258,6 +278,14 @@ class HistoryFile(Model):
     def _of_events(self) -> HistoryFile:
         if self.format == "tensorboard" and self.iteration != EVENT_STEP:
             raise ValueError(f"iteration: found {self.iteration!r}, expected {EVENT_STEP!r}, which every event has")
+        return self
+
+    @model_validator(mode="after")
+    def _clock_readings(self) -> HistoryFile:
+        starts = [self.iteration_start, self.stage.start, *(phase.start for phase in self.phases)]
+        started = next((one for one in starts if one is not None), None)
+        if self.cumulative_seconds and started is not None:
+            raise ValueError(f"cumulative_seconds: found it beside the start column {started!r}, expected one of them")
         return self
 
     @model_validator(mode="after")

@@ -17,6 +17,7 @@ from tachograph.models.sentences import meant, sentence
 from tachograph.models.trainer import HistoryFile, unknown_placeholder
 from tachograph.study.planning import FILLED_LAST
 from tachograph.study.reach import refuse_undecidable
+from tachograph.study.timers import check_timers
 from tachograph.tomlfile import read_toml
 from tachograph.yamlfile import read_yaml
 
@@ -35,7 +36,10 @@ def validate(model: type[M], value: Any, file: str) -> M:
 
 def load_trainer(folder: Path, name: str) -> Trainer:
     """``folder``/trainers/``name``.toml, checked."""
-    return _load_named(Trainer, folder / "trainers" / f"{name}.toml")
+    path = folder / "trainers" / f"{name}.toml"
+    trainer = _load_named(Trainer, path)
+    check_timers(trainer.history, str(path))
+    return trainer
 
 
 def load_checker(folder: Path, name: str) -> Checker:

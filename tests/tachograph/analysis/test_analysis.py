@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tachograph.analysis.names import table_names
-from tachograph.analysis.sealed import check_published, read_sealed
+from tachograph.analysis.rates import run_rows
+from tachograph.analysis.sealed import SealedStudy, check_published, read_sealed
 from tachograph.analysis.study import analyse, sections
 from tachograph.analysis.tables import as_csv, table
 from tachograph.errors import TachographError
@@ -46,6 +49,24 @@ def test_rates_are_ratios_of_sums_over_named_windows(executed: Path, analysis: d
     assert stage["window"]["window"] == "iterations 4 to 8"
     iteration = run["rates"]["iteration"]["whole run"]["value"]
     assert iteration == pytest.approx(by_hand(executed, "run-fast-seed1", 1, 8, "iteration_seconds"))
+
+
+def test_row_whose_clock_stepped_has_no_seconds_anywhere(executed: Path, sealed: SealedStudy) -> None:
+    """I1: an iteration of -3 s is in no mean, no phase and no rate; the other seven give them."""
+    key = "run-fast-seed1"
+    run = sealed.runs[key]
+    assert run.history is not None
+    seconds = run.history.durations["iteration"].copy()
+    seconds[4] = -3.0
+    possible = np.arange(8) != 4
+    durations = {**run.history.durations, "iteration": seconds}
+    broken = replace(run, history=replace(run.history, durations=durations, clock_ok=possible))
+    row = next(one for one in run_rows(replace(sealed, runs={**sealed.runs, key: broken})) if one["run"] == key)
+    told = [one for one in rows(executed, key) if one["iteration"] != 5]
+    update = sum(one["move_update_seconds"] for one in told)
+    assert row["phase_seconds"]["move update"] == pytest.approx(update)
+    assert row["iteration_seconds_mean"] == pytest.approx(sum(one["iteration_seconds"] for one in told) / 7)
+    assert row["rates"]["iteration"]["whole run"]["work"] == sum(one["steps"] for one in told)
 
 
 def test_headline_factor_is_the_geometric_mean_of_its_blocks(executed: Path, analysis: dict[str, Any]) -> None:

@@ -65,4 +65,21 @@ def test_rising_temperature_is_told(sealed: SealedStudy, slope: float, told: lis
     heated = replace(sealed, runs={**sealed.runs, "run-fast-seed1": replace(run, facts={**run.facts, "host": host})})
     found = [one["what_happened"] for one in sections(heated)["deviations"] if one["kind"] == "warming"]
     assert [one.split(": ")[1] for one in found] == told
-    assert ["grew warmer" in " ".join(disturbed(host, quiet(heated)))] == [bool(told)]
+    assert ["grew warmer" in " ".join(disturbed({**run.facts, "host": host}, quiet(heated)))] == [bool(told)]
+
+
+@pytest.mark.parametrize(
+    ("device", "status", "told"),
+    [
+        ("cuda", "unknown", "whether other programs used the GPU is unknown"),
+        ("cuda", "contaminated", "other programs used the GPU"),
+        ("cuda", "clean", ""),
+        ("cpu", "unknown", ""),
+    ],
+)
+def test_what_nobody_knows_of_the_gpu_is_told(sealed: SealedStudy, device: str, status: str, told: str) -> None:
+    """D14: a profile or candidate whose GPU could not be looked at is not passed off as one that was alone on it."""
+    facts = sealed.runs["profile-fast-seed0"].facts
+    host = {**facts["host"], "quantities": {}, "gpu_processes": {"status": status, "processes": []}}
+    found = disturbed({**facts, "host": host, "device": {"kind": device}}, quiet(sealed))
+    assert [one for one in found if "GPU" in one] == ([told] if told else [])

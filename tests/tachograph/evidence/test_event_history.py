@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from tachograph.evidence.eventfile import crc32c, parse_event
+from tachograph.evidence.eventfile import parse_event
 from tachograph.evidence.findings import HistoryError, Kind
 from tachograph.evidence.history import Counter, History, HistorySpec, read_history
 from tachograph.models.trainer import HistoryFile
@@ -62,20 +62,6 @@ def test_trainer_without_timers_is_timed_by_its_events() -> None:
     )
     history = read_history(EVENTS, spec)
     assert history.durations["iteration"] == pytest.approx([0.0025] * 6, abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("data", "crc"),
-    [
-        (b"123456789", 0xE3069283),
-        (bytes(32), 0x8A9136AA),
-        (b"\xff" * 32, 0x62A8AB43),
-        (bytes(range(32)), 0x46DD794E),
-    ],
-)
-def test_checksum_is_that_of_the_standard(data: bytes, crc: int) -> None:
-    """CRC-32C by the published examples (RFC 3720, B.4, and the check value of the catalogue of CRCs)."""
-    assert crc32c(data) == crc
 
 
 def test_file_that_is_cut_off_anywhere_keeps_its_whole_steps(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from tachograph.evidence.columns import Missing
 from tachograph.evidence.findings import HistoryError, Kind
 from tachograph.evidence.history import Counter, History, HistorySpec, read_history
 from tachograph.evidence.ingest import DEVIATIONS, ingest_report
+from tachograph.evidence.throughput import whole_run
 
 SIMPLE = HistorySpec(
     work=Counter(constant=100.0), work_unit="samples", durations={"iteration": Counter("d")}, iteration="it"
@@ -219,6 +220,26 @@ def test_clock_jump_while_no_stage_grew(tmp_path: Path) -> None:
     assert list(history.clock_ok) == [True, True, True, False, True]
     rows[3]["c"] = 3608.0  # the stage grew too: slow, not a step
     assert read(tmp_path, lines(*rows), spec).clock_ok.all()
+
+
+@pytest.mark.parametrize("flag", ["evaluation", "compile_flag", "checkpoint"])
+def test_row_that_says_why_it_took_long_is_no_step_of_the_clock(tmp_path: Path, flag: str) -> None:
+    """An evaluation of 30 s in an iteration of 1 s happened although no stage grew: it costs in the whole run."""
+    rows = [{"it": i, "d": 1.0, "c": 0.8, "w": 100} for i in range(1, 11)]
+    rows[5].update(d=31.0, long=30.0)
+    spec = HistorySpec(
+        work=Counter("w"),
+        work_unit="samples",
+        durations={"iteration": Counter("d"), "collection": Counter("c")},
+        iteration="it",
+        **{flag: "long"},
+    )
+    history = read(tmp_path, lines(*rows), spec)
+    assert history.clock_ok.all()
+    assert not {Kind.INVALID_CLOCK, Kind.CLOCK_STEP} & kinds(history)
+    assert whole_run(history, "iteration").value == pytest.approx(1000 / 40)
+    del rows[5]["long"]  # nothing says why
+    assert not read(tmp_path, lines(*rows), spec).clock_ok[5]
 
 
 def test_duration_beyond_the_monotonic_clock(tmp_path: Path) -> None:

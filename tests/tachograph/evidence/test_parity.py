@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import pytest
 
 from tachograph.evidence.parity import Parity, ParityError, judge_parity
 from tachograph.evidence.verdicts import ParityVerdict
+from tachograph.record.trust import preflight
 
 
 def tensor(arm: str, rmse: float, dtype: str = "bfloat16", **more: Any) -> dict[str, Any]:
@@ -48,7 +50,27 @@ def test_non_finite_rows_fail() -> None:
     assert found.verdicts["fast"] is ParityVerdict.FAIL
 
 
-@pytest.mark.parametrize("fault", [{"nonfinite_rows": 2}, {"rmse_fp64": float("nan")}, {"rmse_fp64": 0.2}])
+NOTHING_FINITE = {"rmse_fp64": None, "max_abs_fp64": 0.0, "nonfinite_rows": 1280}
+
+
+def test_arm_without_a_finite_number_fails_alone() -> None:
+    """D25: an arm of nothing but NaN has no error (null): it FAILs, the others are judged, and no 0 is told of it."""
+    found = judge(tensor("reference", 0.004), tensor("fast", 0.004), tensor("compiled", 0.0, **NOTHING_FINITE))
+    passed = ParityVerdict.PASS
+    assert found.verdicts == {"reference": passed, "fast": passed, "compiled": ParityVerdict.FAIL}
+    assert found.reasons["compiled"] == "1280 rows of policy logits are not finite"
+    one = found.tensors[-1]
+    assert (one.rmse, one.max_abs_fp64, one.max_abs_reference, one.repeat_max) == (None, None, None, None)
+    section = {"checks": [], "tensors": [asdict(one)], "batches": 20, "reference": "reference", "not_registered": []}
+    row = preflight({"preflight": section}).splitlines()[-1].replace(" ", "")
+    assert row == "|compiled|policylogits|bfloat16|unknown|0.0121|unknown|unknown|1280|"
+    with pytest.raises(ParityError, match="expected the numbers of a parity file"):
+        judge(tensor("reference", 0.004), tensor("fast", 0.0, rmse_fp64=None))  # although every row is finite
+
+
+@pytest.mark.parametrize(
+    "fault", [NOTHING_FINITE, {"nonfinite_rows": 2}, {"rmse_fp64": float("nan")}, {"rmse_fp64": 0.2}]
+)
 def test_broken_reference_is_told_apart(fault: dict[str, Any]) -> None:
     """Where the reference is off against double precision, it is the reference that is broken."""
     found = judge(

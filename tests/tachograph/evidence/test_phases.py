@@ -82,6 +82,16 @@ def test_declared_parents_close_the_table() -> None:
     assert table.warnings == ()
 
 
+def test_part_that_exceeds_its_parent_is_told() -> None:
+    """4.72 s declared inside of 2.39 s close no sum: a parent that cannot be true is named, a parallel one is not."""
+    parents = {"advantage_train": "strategy_train", "memory_add": "traversal"}
+    table = document_001([Phase(name, parents.get(name)) for name in MEANS])
+    assert "advantage_train, declared inside of strategy_train, takes longer than it" in table.warnings
+    assert not any("memory_add" in sentence for sentence in table.warnings)
+    beside = [*map(Phase, MEANS), Phase("opponent", "memory_add", parallel=True)]
+    assert not any("declared inside" in sentence for sentence in document_001(beside, opponent=15.94).warnings)
+
+
 def test_parallel_timers_are_never_summed() -> None:
     """Timers of opponents that run at the same time are labelled, not added."""
     phases = [Phase(n, "traversal" if n == "memory_add" else None) for n in MEANS]

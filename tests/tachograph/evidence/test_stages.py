@@ -76,6 +76,18 @@ def test_undeclared_nested_stage_breaks_the_closure() -> None:
     assert stage_table({"reference": parse_profile(data, "p.json")}).arms["reference"].publishable
 
 
+def test_parts_that_exceed_their_parent_are_told() -> None:
+    """Two kernels of 45 ms, declared inside of a forward of 70 ms, hide 20 ms from the sum: told, not to be quoted."""
+    stages = {"forward": (70.0, "network"), "kernel a": (45.0, "network"), "kernel b": (45.0, "network")}
+    data = profile_data({**stages, "rest": (30.0, "loop")})
+    data["total_seconds"] = 100.0 * 202 / 1e3
+    data["stages"][1]["parent"] = data["stages"][2]["parent"] = "forward"
+    summary = stage_table({"reference": parse_profile(data, "p.json")}).arms["reference"]
+    assert summary.closure == pytest.approx(1.0)
+    assert summary.warnings == ("kernel a, kernel b, declared inside of forward, take longer than it",)
+    assert not summary.publishable
+
+
 def test_deepspeed_timers() -> None:
     """DeepSpeed#1436: forward, backward and step fill the total, the inner timers are nested."""
     means = {
@@ -92,13 +104,25 @@ def test_deepspeed_timers() -> None:
     assert overlap.rivals == 1  # backward is as good as its two parts: the sums alone cannot tell
 
 
-def test_unsynchronised_timers_are_suspected() -> None:
-    """I16: a copy to the host that dominates after a tiny stage makes the shares unpublishable."""
-    summary = stage_table(
-        {"reference": profile({"forward": (0.9, "network"), "sample_to_host": (215.0, "loop")})}
-    ).arms["reference"]
-    assert any("first blocking call absorbs" in warning for warning in summary.warnings)
-    assert not summary.publishable
+@pytest.mark.parametrize(
+    ("blocking", "suspected"),
+    [
+        *((name, True) for name in ("sample_to_host", "actions.cpu()", "loss.item", "moves.tolist()", "Memcpy DtoH")),
+        *((name, True) for name in ("torch.cuda.synchronize", "stream sync")),
+        *((name, False) for name in ("data wait", "env.step", "itemise", "synchronised update")),
+    ],
+)
+def test_unsynchronised_timers_are_suspected(blocking: str, suspected: bool) -> None:
+    """I16: a copy to the host that dominates after a tiny stage makes the shares unpublishable; a slow loader not."""
+    summary = stage_table({"reference": profile({"forward": (0.9, "network"), blocking: (215.0, "loop")})}).arms[
+        "reference"
+    ]
+    assert any("first blocking call absorbs" in warning for warning in summary.warnings) is suspected
+    assert summary.publishable is not suspected
+
+
+def test_timers_of_document_000_are_not_suspected() -> None:
+    """A dominant forward after nothing is no copy; what says itself that it did not synchronise is believed."""
     assert unsynchronised_suspicion(document_000(0)) is None
     assert unsynchronised_suspicion(document_000(0, synchronized=False)) is not None
 
@@ -190,6 +214,10 @@ def test_cost_of_the_brackets() -> None:
         ({"stages": [{"name": "a", "seconds": "x", "calls": 1}]}, "expected the numbers"),
         ({"stages": [{"name": "a", "seconds": 1, "calls": 1}] * 2}, "'a' stands twice"),
         ({"stages": [{"name": "a", "seconds": 1, "calls": 1, "parent": "b"}]}, "unknown parent 'b'"),
+        (
+            {"stages": [{"name": n, "seconds": 1, "calls": 1, "parent": p} for n, p in ("ab", "ba")]},
+            "'a' lies inside of itself",
+        ),
     ],
 )
 def test_bad_profiles_are_refused(change: dict[str, object], message: str) -> None:

@@ -16,6 +16,7 @@ from tachograph.evidence.throughput import whole_run
 from tachograph.execution.judging import Judgement, history_spec, judge
 from tachograph.models.trainer import HistoryFile, Trainer
 from tachograph.study.planning import PlannedRun
+from tachograph.study.timers import check_timers
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +107,56 @@ def test_iterations_happen_while_their_process_lives(
         assert "d of all rows adds up to 3 s, the process lived 0.0035 s" in str(found.reason)
 
 
+@pytest.mark.parametrize(("parallel", "validity"), [(True, "valid"), (False, "invalid")])
+def test_timers_of_parallel_workers_may_exceed_the_clock(
+    one: tuple[PlannedRun, Trainer], tmp_path: Path, parallel: bool, validity: str
+) -> None:
+    """3.5: eight workers of 0.9 s each in an iteration of 1 s are 7.2 s; undeclared, that is an impossible duration."""
+    rows: list[dict[str, Any]] = [
+        {"it": i, "d": 1.0, "workers": 7.2, "steps": 100, "m": 50.0 + i, "kept": 5} for i in range(1, 5)
+    ]
+    phases = [{"name": "workers", "column": "workers", "parallel": parallel}]
+    found = judged(one, tmp_path, rows, None, monotonic="m", phases=phases)
+    assert found.validity == validity
+    assert ("invalid clock" in found.ingest["counts"]) is not parallel
+
+
+def test_clock_readings_of_a_trainer_file(one: tuple[PlannedRun, Trainer], tmp_path: Path) -> None:
+    """I1: rows of clock readings, one of which NTP set back by 10.13 s: 200 samples in 20.03 s, and the run counts."""
+    readings = [(1000.00, 1010.00), (1010.00, 1009.87), (1009.87, 1019.90)]
+    rows: list[dict[str, Any]] = [
+        {"it": i, "t0": a, "t1": b, "half": (a + b) / 2, "steps": 100} for i, (a, b) in enumerate(readings, 1)
+    ]
+    keys = {"iteration_seconds": "t1", "iteration_start": "t0"}
+    keys["stage"] = {"name": "stage", "column": "half", "start": "t0"}
+    found = judged(one, tmp_path, rows, None, **keys)
+    assert found.validity == "valid"
+    assert found.ingest["counts"]["wall-clock source"] == 2  # of the iteration and of the stage
+    described = HistoryFile.model_validate({**BASE, **keys})
+    history = read_history(tmp_path / "history.jsonl", history_spec(described))
+    assert list(history.clock_ok) == [True, False, True]
+    assert whole_run(history, "iteration").value == pytest.approx(200 / 20.03)
+    assert whole_run(history, "stage").value == pytest.approx(200 / 10.015)
+
+
+@pytest.mark.parametrize(("step", "lived"), [(-10.13, 30.0), (3600.0, 60.0)])
+def test_step_of_the_wall_clock_leaves_the_run_valid(
+    one: tuple[PlannedRun, Trainer], tmp_path: Path, step: float, lived: float
+) -> None:
+    """I1: NTP steps back by 10.13 s, or on by an hour, in one of four rows: its stage and sum speak against nothing."""
+    rows: list[dict[str, Any]] = [{"it": i, "d": 10.0, "s": 4.0, "steps": 100} for i in (1, 2, 3, 4)]
+    rows[1]["d"] += step
+    planned, trainer = one
+    path = tmp_path / "history.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    file = HistoryFile.model_validate({**BASE, "stage": {"name": "stage", "column": "s"}})
+    described = trainer.model_copy(update={"history": file})
+    found = judge(replace(planned, amount=4), described, path, "finished", None, lived=lived)
+    assert (found.validity, found.reason) == ("valid", None)
+    assert found.ingest["counts"]["invalid clock"] == 1
+    assert whole_run(read_history(path, history_spec(file)), "iteration").value == pytest.approx(300 / 30)
+
+
 def test_cumulative_seconds_of_sessions(tmp_path: Path) -> None:
     """D16: steps over the whole training, seconds since the session began, a resume: 100 steps/s, not 300."""
     path = tmp_path / "history.jsonl"
@@ -144,6 +195,7 @@ def test_log_in_milliseconds(tmp_path: Path) -> None:
         ({"patterns": ["(?P<it>x)"]}, "expected some for a log"),
         ({"format": "log", "patterns": ["("]}, "no regular expression"),
         ({"format": "log", "patterns": ["iter"]}, "named group"),
+        ({"iteration_start": "t0", "cumulative_seconds": True}, "start column 't0'"),
         ({"work": {"unit": "steps"}}, "expected one"),
         ({"work": {"unit": "steps", "constant": 1, "cumulative": True}}, "expected one"),
     ],
@@ -152,3 +204,44 @@ def test_history_that_cannot_be_read_so_is_refused(keys: dict[str, Any], words: 
     """What contradicts itself in the trainer file is refused before anything runs."""
     with pytest.raises((ValueError, TachographError), match=words):
         HistoryFile.model_validate({**BASE, **keys})
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        (
+            {"phases": [{"name": "a", "column": "a"}, {"name": "a", "column": "a"}]},
+            r"phases\[0\].name: found 'a' twice",
+        ),
+        ({"phases": [{"name": "a", "column": "a", "parent": "A"}]}, r"phases\[0\].parent: found 'A'"),
+        (
+            {"phases": [{"name": "a", "column": "a", "parent": "b"}, {"name": "b", "column": "b", "parent": "a"}]},
+            r"phases\[0\].parent: found 'b', expected a phase that contains 'a' and is no part of it: none",
+        ),
+        ({"phases": [{"name": "iteration", "column": "a"}]}, r"phases\[0\].name: .* names 'd' already"),
+        ({"phases": [{"name": "stage", "column": "d", "start": "a"}]}, r"phases\[0\].name: .* names 'd' already"),
+        ({"stage": {"name": "iteration", "column": "a"}}, "stage.name: found 'iteration' for another column"),
+    ],
+)
+def test_timers_that_cannot_be_told_apart_are_refused(keys: dict[str, Any], words: str) -> None:
+    """A name with two columns, or a parent that is none, would take seconds out of a sum in silence."""
+    with pytest.raises(TachographError, match=rf"t\.toml: history\.{words}"):
+        check_timers(HistoryFile.model_validate({**BASE, **keys}), "t.toml")
+
+
+def test_study_of_a_trainer_with_such_timers_is_not_opened(tmp_path: Path) -> None:
+    """A parent with a typing error is told before anything runs, with the name that was meant."""
+    lay_out(tmp_path)
+    file = tmp_path / "config/trainers/stub.toml"
+    file.write_text(
+        file.read_text().replace('"move_update_seconds" }', '"move_update_seconds", parent = "colection" }')
+    )
+    with pytest.raises(TachographError, match=r"stub\.toml: .*found 'colection'.*did you mean 'collection'"):
+        opened(tmp_path)
+
+
+def test_timers_as_they_are_meant_pass() -> None:
+    """The stage may be a phase, a phase may be the whole iteration, and parts may lie two deep."""
+    phases = [{"name": "stage", "column": "d"}, {"name": "iteration", "column": "d"}, {"name": "a", "column": "a"}]
+    phases += [{"name": "b", "column": "b", "parent": "a"}, {"name": "c", "column": "c", "parent": "b"}]
+    check_timers(HistoryFile.model_validate({**BASE, "phases": phases}), "t.toml")

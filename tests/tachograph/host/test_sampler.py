@@ -246,6 +246,25 @@ def test_temperatures_alone_have_a_slope(root: Path, monkeypatch: pytest.MonkeyP
     assert "slope_per_minute" not in quantities["load_1min"]
 
 
+def test_clocks_are_those_of_the_work(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """3.3: a processor at 600 MHz while the program starts, at 2,000 in its iterations: the mean clock is 2,000."""
+    now = [time.monotonic()]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    sampler = HostSampler(CPU, root=root)
+    sampler.start()
+    for seconds, khz in ((10, 600_000), (20, 600_000), (30, 1_990_000), (40, 2_010_000)):
+        now[0] += 10
+        write(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", f"{khz}\n")
+        write(root / "proc/loadavg", f"{seconds} 2.0 3.0 4/500 12345\n")
+        sampler.tick()
+    found = sampler.summary(working_since=now[0] - 12)["quantities"]
+    clock = {key: found["cpu_mhz"].get(key) for key in ("min", "mean", "max", "n", "before")}
+    assert clock == {"min": 1990.0, "mean": 2000.0, "max": 2010.0, "n": 2, "before": 2}
+    assert (found["load_1min"]["n"], found["load_1min"]["mean"]) == (4, 25.0)  # whatever else is of the whole job
+    for since in (None, now[0] + 1):  # nobody saw an iteration, or no reading came after it
+        assert sampler.summary(since)["quantities"]["cpu_mhz"]["mean"] == 1300.0
+
+
 def test_gauges_of_a_known_machine(root: Path) -> None:
     """Load, memory, clock and temperature come from the kernel's files in the units that are named."""
     write(root / "proc/loadavg", "1.25 2.0 3.0 4/500 12345\n")
