@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 from tachograph.record import head, trust
-from tachograph.record.machine_tables import correctness, environments, lasts, repeats, right_for, selftest, speed
+from tachograph.record.machine_speed import lasts, speed
+from tachograph.record.machine_tables import correctness, environments, repeats, right_for, selftest
 from tachograph.record.markdown import code, table, text
 from tachograph.wording import counted
 

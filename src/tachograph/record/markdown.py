@@ -9,6 +9,7 @@ from typing import Any
 from tabulate import tabulate
 
 UNKNOWN = "unknown"
+NOT_SHOWN = "–"  # of a cell in which there is nothing to tell
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~#$])")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
 
@@ -22,6 +23,10 @@ def code(value: Any) -> str:
     """``value`` verbatim as inline code: ids, hashes, commands. Escaped instead where a table would break it."""
     line = _CONTROL.sub(" ", str(value)).strip()
     return text(line) if not line or "|" in line or "`" in line else f"`{line}`"
+
+
+def bold(value: str) -> str:
+    return f"**{value}**"
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:

@@ -8,7 +8,7 @@ import pytest
 from measured_cells import measured, training
 
 from tachograph.machine import ratios, tables
-from tachograph.record import machine_page, machine_tables
+from tachograph.record import machine_page, machine_speed, machine_tables
 from tachograph.record.words import OF_A_MACHINE, WORDS, words
 
 SGEMM = {
@@ -76,7 +76,7 @@ def test_one_thread_count_says_nothing_of_others() -> None:
 def test_a_soak_is_told_with_its_time_its_network_and_what_sensors_gave(series: dict[str, Any], caption: str) -> None:
     """Two hundred steps are a second on one machine and an hour on another; a figure is called after what it shows."""
     cells = [soak(6.6, series)]
-    page = machine_tables.lasts({"rows": {"soak": tables.soak(cells), "series": tables.series(cells)}})
+    page = machine_speed.lasts({"rows": {"soak": tables.soak(cells), "series": tables.series(cells)}})
     assert "| 128 channels, batch 1,024 | 200 | 6.6 |" in " ".join(page.split())
     assert f"![{caption}]" in page
 
@@ -85,10 +85,10 @@ def test_units_of_a_training_stand_on_the_page() -> None:
     """Rates of the stages have a unit, memory is of something, and each condition is explained once."""
     rows = {"matmul": [], "training": tables.training([training(64, 256, "cpu", 900.0)]), "speedups": [], "batches": [],
             "clocks": []}  # fmt: skip
-    page = machine_tables.speed({"rows": rows})
+    page = machine_speed.speed({"rows": rows})
     assert "forward alone, samples/s" in page
     assert "held, of main memory." in page
-    assert page.count(machine_tables.CONDITIONS_ARE) == 1
+    assert page.count(machine_speed.CONDITIONS_ARE) == 1
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_clock_over_load_is_told_in_numbers(clock: float, said: str) -> None:
              ((64, 10.7, 2084.0), (256, 41.0, clock))]  # fmt: skip
     clocks = tables.clocks(cells)
     rows = {"matmul": [], "training": [], "clocks": clocks, "clock_falls": ratios.clock_falls(clocks)}
-    page = machine_tables.speed({"rows": rows | {"training": tables.training(cells), "speedups": [], "batches": []}})
+    page = machine_speed.speed({"rows": rows | {"training": tables.training(cells), "speedups": [], "batches": []}})
     assert page.endswith(said)
 
 
@@ -113,7 +113,7 @@ def test_rates_over_batches_are_told_or_withheld() -> None:
     assert (first["from_batch"], first["to_batch"], round(first["ratio"], 2)) == (256, 8192, 0.61)
     assert second["ratio"] is None
     held = {"matmul": [], "training": rows, "speedups": [], "batches": [first, second], "clocks": []}
-    page = machine_tables.speed({"rows": held})
+    page = machine_speed.speed({"rows": held})
     assert "667,112 parameters, fp32, cpu, 256 to 8,192: 0.61x; 2,006,888 parameters" in page
     assert "256 to 512: withheld (measured one after the other, and the host was not quiet)." in page
 
