@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import re
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 from tachograph.evidence.eventfile import HashedRecords, parse_event
 from tachograph.evidence.findings import Findings, HistoryError
@@ -50,35 +50,40 @@ class Progress:
         return text
 
     def _read(self) -> bool:
+        """Whether iterations were finished since the last look."""
+        before = self.done
         try:
             path = self.history.path_in(self.folder)
             with open(path, "rb", opener=nonblocking) as stream:  # it may be anything, a pipe too
                 stream.seek(self.offset)
-                new = stream.read(1 << 20)
+                if self.history.format == "tensorboard":
+                    self._events(stream)
+                else:
+                    self._lines(stream.read(1 << 20))
         except OSError:
             return False
-        if self.history.format == "tensorboard":
-            self._events(new)
-            return self.done > 0
+        if self.done > 0 and self.first_row_at is None:
+            self.first_row_at = time.monotonic()
+        return self.done > before
+
+    def _lines(self, new: bytes) -> None:
+        """Count the iterations of the whole lines among the bytes that are new."""
+        names = 1 if self.history.format == "csv" and self.offset == 0 else 0
         whole = new[: new.rfind(b"\n") + 1]
         self.offset += len(whole)
-        rows = whole.splitlines()
+        rows = whole.splitlines()[names:]
         if not rows:
-            return False
-        if self.history.format == "csv":
-            self.done += len(rows) - (1 if self.done == 0 and self.first_row_at is None else 0)
-        elif self.history.format == "log":
+            return
+        if self.history.format == "log":
             self.done += self._matching(rows)
-        else:
-            self.done += len(rows)
+            return
+        self.done += len(rows)
+        if self.history.format == "jsonl":
             self._rate(rows[-1])
-        if self.first_row_at is None:
-            self.first_row_at = time.monotonic()
-        return self.done > 0
 
-    def _events(self, new: bytes) -> None:
-        """Count the steps of the whole TensorBoard events among the bytes that are new."""
-        start, records = self.offset, HashedRecords(io.BytesIO(new), self.folder, Findings())
+    def _events(self, stream: BinaryIO) -> None:
+        """Count the steps of the whole TensorBoard events that are new; of one the graph of a network may be large."""
+        start, records = self.offset, HashedRecords(stream, self.folder, Findings())
         with contextlib.suppress(HistoryError, ValueError):
             for _, record in records:
                 self.offset = start + records.size
@@ -86,7 +91,6 @@ class Progress:
                 if event.scalars and str(event.step) != self.iteration:
                     self.iteration = str(event.step)
                     self.done += 1
-                    self.first_row_at = self.first_row_at or time.monotonic()
 
     def _matching(self, rows: list[bytes]) -> int:
         """How many iterations these lines of a log begin to speak of."""
