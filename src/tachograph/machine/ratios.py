@@ -50,7 +50,7 @@ def over_batches(rows: Sequence[Mapping[str, Any]]) -> list[Row]:
     found = []
     for members in _grouped(rows, ("channels", "dtype", "device", "arm")):
         rated = sorted((row for row in members if row["samples_per_second"] is not None), key=lambda row: row["batch"])
-        if len(rated) < 2:
+        if not rated or rated[0]["batch"] == rated[-1]["batch"]:
             continue
         first, last = rated[0], rated[-1]
         withheld = _withheld(first, last)
@@ -67,7 +67,7 @@ def clock_falls(rows: Sequence[Mapping[str, Any]]) -> list[Row]:
     """By what fraction a device's clock at the highest load of the host is below that at the lowest one.
 
     ``rows`` with loads rising, as :func:`tachograph.machine.tables.clocks` gives them. Nothing of a device whose
-    clock never changed: its system gives a constant.
+    clock never changed: its system gives a constant; nor of one that stood at the lowest load, from which none falls.
     """
     return [
         {
@@ -81,7 +81,7 @@ def clock_falls(rows: Sequence[Mapping[str, Any]]) -> list[Row]:
         }
         for members in _grouped(rows, ("device", "arm"))
         for first, last in [(members[0], members[-1])]
-        if len({row["clock_mhz"] for row in members}) > 1
+        if len({row["clock_mhz"] for row in members}) > 1 and first["clock_mhz"] > 0
     ]
 
 

@@ -37,7 +37,7 @@ def speed(record: Record) -> str:
 
 def _clock_fall(row: Row) -> str:
     """Two points of the figure; what else changed between the two cells is not known."""
-    change = f"{percent(abs(row['fall']))} {'lower' if row['fall'] > 0 else 'higher'}"
+    change = f"{percent(abs(row['fall']))} {'lower' if row['fall'] > 0 else 'higher'}" if row["fall"] else "the same"
     return (
         f"Clock of {text(row['device'])}: {number(row['clock_at_least'])} MHz in the cell with the lowest load "
         f"({significant(row['least_load'])}), {number(row['clock_at_most'])} MHz in that with the highest "

@@ -104,8 +104,21 @@ def test_clock_over_load_is_told_in_numbers(clock: float, said: str) -> None:
     assert page.endswith(said)
 
 
+def test_clock_that_stood_or_came_back_did_not_fall() -> None:
+    """From 0 MHz, which a sleeping device gives, nothing falls; where the ends are alike no fall is told."""
+
+    def falls(*clocks: float) -> list[dict[str, Any]]:
+        cells = [training(64, batch, "cuda:0", 900.0, load=batch, clock=mhz) for batch, mhz in enumerate(clocks, 1)]
+        return ratios.clock_falls(tables.clocks(cells))
+
+    assert falls(0.0, 2084.0) == []
+    assert machine_speed._clock_fall(falls(2084.0, 1059.0, 2084.0)[0]).endswith("the highest (3.00): the same.")
+
+
 def test_rates_over_batches_are_told_or_withheld() -> None:
-    """The largest batch over the smallest, of one network on one device; of a busy host why not; one batch is none."""
+    """The largest batch over the smallest, of one network on one device; of a busy host why not; one batch is none,
+    also where it was trained twice.
+    """
     quiet = [training(64, batch, "cpu", rate) for batch, rate in ((8192, 3617.0), (256, 5892.0), (1024, 5039.0))]
     busy = [training(128, batch, "cpu", 900.0, foreign=foreign) for batch, foreign in ((256, 0.0), (512, 9.0))]
     rows = tables.training([*quiet, *busy, training(64, 256, "cuda:0", 7360.0)])
@@ -113,6 +126,7 @@ def test_rates_over_batches_are_told_or_withheld() -> None:
     assert (first["from_batch"], first["to_batch"], round(first["ratio"], 2)) == (256, 8192, 0.61)
     assert second["ratio"] is None
     held = {"matmul": [], "training": rows, "speedups": [], "batches": [first, second], "clocks": []}
+    assert ratios.over_batches(tables.training([training(64, 256, "cpu", rate) for rate in (900.0, 800.0)])) == []
     page = machine_speed.speed({"rows": held})
     assert "667,112 parameters, fp32, cpu, 256 to 8,192: 0.61x; 2,006,888 parameters" in page
     assert "256 to 512: withheld (measured one after the other, and the host was not quiet)." in page
