@@ -128,9 +128,9 @@ def appearing(path: Path) -> Iterator[Path]:
     The temporary file is locked meanwhile, so that :func:`remove_partial` knows the living from the dead.
     Raises TachographError if the file cannot be written, as on a full disk; ``path`` is then as it was.
     """
-    if path.exists() and not (path.is_file() or path.is_dir()):  # /dev/null would become a file
-        raise TachographError(f"{path}: found a device, pipe or socket, expected a file or none")
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):  # /dev/null would become a file
+            raise TachographError(f"{path}: found a device, pipe or socket, expected a file or none")
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     except OSError as error:

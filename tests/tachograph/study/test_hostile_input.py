@@ -14,7 +14,7 @@ from tachograph.cli import main
 from tachograph.errors import TachographError
 from tachograph.evidence import lines
 from tachograph.evidence.history import Counter, HistorySpec, read_history
-from tachograph.files import parse_json, read_json
+from tachograph.files import parse_json, read_json, write_text
 from tachograph.models import Study, Trainer
 from tachograph.study import ledger as ledgers
 from tachograph.study.integrity import refuse_links
@@ -195,6 +195,12 @@ def test_status_page_shows_words_and_no_markup(tmp_path: Path) -> None:
     folder = StudyFolder(tmp_path / "toy")
     page = status_page("<img src=x onerror=alert(1)> [x](javascript:y) | `z`", folder, [], read_state(folder))
     assert page.startswith(r"# \<img src=x onerror=alert(1)\> \[x\](javascript:y) \| \`z\`")
+
+
+def test_file_with_an_impossible_name_is_not_written(tmp_path: Path) -> None:
+    """Names have 255 bytes on Linux: one sentence, as for a full disk."""
+    with pytest.raises(TachographError, match="cannot be written: File name too long"):
+        write_text(tmp_path / ("n" * 300), "text")
 
 
 @pytest.mark.parametrize("text", ['{"a": 1e400}', '{"a": -1e999}', f'{{"a": {"9" * 400}}}', '{"a": "\\ud800"}'])
