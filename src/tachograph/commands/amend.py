@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -53,5 +54,6 @@ def change_told(key: str, before: Any, after: Any) -> list[str]:
     if not (isinstance(before, list) and isinstance(after, list)):
         return [f"{key}: {before!r} -> {after!r}"]
     old, new = (list(map(canonical_json, one)) for one in (before, after))
-    lines = [f"{key}: - {one}" for one in old if one not in new] + [f"{key}: + {one}" for one in new if one not in old]
+    lost, gained = Counter(old) - Counter(new), Counter(new) - Counter(old)
+    lines = [f"{key}: - {one}" for one in lost.elements()] + [f"{key}: + {one}" for one in gained.elements()]
     return lines or [f"{key}: another order"]

@@ -13,6 +13,7 @@ from tabulate import tabulate
 
 from tachograph.evidence.design import way_out
 from tachograph.evidence.order import mean_positions
+from tachograph.execution.cooldown import longest_wait
 from tachograph.files import canonical_json, parse_json, read_json
 from tachograph.models import Candidate, MachineStudy, Study
 from tachograph.scripting import configuration
@@ -51,7 +52,7 @@ def plan_page(one: OpenedStudy, state: StudyState) -> str:
     rows = []
     for run in one.planned:
         took = last_hold(run, state)
-        time = f"{took:.0f} s (last time)" if took is not None else f"at most {run.max_hold_seconds:g} s"
+        time = f"{took:.0f} s (last time)" if took is not None else f"at most {_longest(run, one):g} s"
         block = "" if run.block is None else str(run.block + 1)
         rows.append([run.position + 1, run.key, block, run_state(run, state, one.folder), time])
     lines = [
@@ -184,7 +185,7 @@ def _time_sentence(one: OpenedStudy, state: StudyState) -> str:
     if not left:
         return "Nothing is left to run."
     known = [took for run in left if (took := last_hold(run, state)) is not None]
-    limits = sum(run.max_hold_seconds for run in left if last_hold(run, state) is None)
+    limits = sum(_longest(run, one) for run in left if last_hold(run, state) is None)
     parts = [f"{sum(known):.0f} s by the ledger"] if known else []
     if limits:
         parts.append(f"at most {limit_told(limits)} by the registered limits")
@@ -193,6 +194,11 @@ def _time_sentence(one: OpenedStudy, state: StudyState) -> str:
         f", and {limit_told(total)} for all cells together" if total is not None and total < sum(known) + limits else ""
     )
     return f"What is left takes the device for {' and '.join(parts)}{most}."
+
+
+def _longest(run: PlannedRun, one: OpenedStudy) -> float:
+    """Seconds for which the run may hold the device: to cool down, and to run."""
+    return run.max_hold_seconds + longest_wait(run, one.study)
 
 
 def limit_told(seconds: float) -> str:

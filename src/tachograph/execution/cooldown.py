@@ -14,6 +14,7 @@ from typing import Any
 from tachograph.host.device import Device
 from tachograph.host.sensors import Reading, gauges, gpu_gauges
 from tachograph.host.tools import Unknown
+from tachograph.models import AnyStudy, MachineStudy
 from tachograph.models.study import CoolDown
 from tachograph.study.planning import PlannedRun
 from tachograph.study.state import StudyState
@@ -37,6 +38,17 @@ class Cooled:
 
     def as_record(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def registered_for(planned: PlannedRun, study: AnyStudy) -> CoolDown | None:
+    """The cool-down before this run; None where none is registered, or the run is in no comparison."""
+    return None if isinstance(study, MachineStudy) or planned.role not in TIMED else study.design.cool_down
+
+
+def longest_wait(planned: PlannedRun, study: AnyStudy) -> float:
+    """Seconds for which this run may hold the device before it starts."""
+    registered = registered_for(planned, study)
+    return 0.0 if registered is None else registered.max_minutes * 60
 
 
 def temperature(device: Device, root: Path = Path("/")) -> Reading:

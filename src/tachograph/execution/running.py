@@ -10,14 +10,13 @@ from pathlib import Path
 
 from tachograph.errors import TachographError
 from tachograph.execution.attempt import make_attempt
-from tachograph.execution.cooldown import TIMED, Cooled, cool_down, first_celsius, temperature
+from tachograph.execution.cooldown import Cooled, cool_down, first_celsius, longest_wait, registered_for, temperature
 from tachograph.execution.publishing import publish
 from tachograph.execution.unchanged import refuse_edited_code
 from tachograph.files import read_json
 from tachograph.host.device import Device
 from tachograph.lease.acquire import acquire
 from tachograph.models import AnyStudy, MachineStudy, Program
-from tachograph.models.study import CoolDown
 from tachograph.scripting import forced_targets
 from tachograph.study.layout import StudyFolder
 from tachograph.study.ledger import Ledger
@@ -83,7 +82,7 @@ def execute(
         study=planned.study,
         run=planned.key,
         max_wait_s=host.max_wait_seconds,
-        max_hold_s=planned.max_hold_seconds + _longest_cool_down(planned, study),
+        max_hold_s=planned.max_hold_seconds + longest_wait(planned, study),
         say=say,
     ) as lease:
         close_abandoned(folder, [planned.key])
@@ -119,15 +118,6 @@ def execute(
         )
 
 
-def _cool_down_of(planned: PlannedRun, study: AnyStudy) -> CoolDown | None:
-    return None if isinstance(study, MachineStudy) or planned.role not in TIMED else study.design.cool_down
-
-
-def _longest_cool_down(planned: PlannedRun, study: AnyStudy) -> float:
-    registered = _cool_down_of(planned, study)
-    return 0.0 if registered is None else registered.max_minutes * 60
-
-
 def _cooled(
     planned: PlannedRun,
     study: AnyStudy,
@@ -137,7 +127,7 @@ def _cooled(
     say: Callable[[str], None],
 ) -> Cooled | None:
     """Wait for the registered cool-down of a timed run. None where none is registered."""
-    registered = _cool_down_of(planned, study)
+    registered = registered_for(planned, study)
     if registered is None:
         return None
     return cool_down(

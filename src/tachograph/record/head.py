@@ -125,7 +125,10 @@ def _longest_hold(record: Record) -> str:
 
 
 def _limit(record: Record) -> str:
-    return f"{max(run['max_seconds'] for run in record['planned_runs']):,.0f} s"
+    """For how long a run may hold the device, the registered cool-down before it included."""
+    cool_down = record["registration"]["design"].get("cool_down")
+    wait = cool_down["max_minutes"] * 60 if cool_down else 0.0
+    return f"{wait + max(run['max_seconds'] for run in record['planned_runs']):,.0f} s"
 
 
 def registration(record: Record) -> str:
@@ -152,6 +155,14 @@ def registration(record: Record) -> str:
     ]
     if design["window"]:
         rows.append(["second window", "iterations {} to {}".format(*design["window"])])
+    if cool_down := design.get("cool_down"):
+        rows.append(
+            [
+                "cool-down",
+                f"each run of the blocks, and the repeat, waits until the device is at most {cool_down['degrees']:g} "
+                f"°C warmer than before the first of them, {cool_down['max_minutes']:g} minutes at most",
+            ]
+        )
     if held["prediction"]:
         rows.append(["reason of the prediction", text(held["prediction"]["reason"])])
     for name in held["arm_order"]:

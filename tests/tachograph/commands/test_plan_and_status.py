@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -104,6 +105,15 @@ def test_plan_names_the_cheapest_design_and_what_decisions_follow_from(say: Say)
     assert "Whatever the number of seeds, the curves are IDENTICAL" in page
 
 
+def test_plan_counts_the_registered_cool_down(say: Say) -> None:
+    """A run of a block may wait for a minute before the minute of its own; the burn-in waits for nothing."""
+    edit("config/studies/stub.toml", "[design]", "[design]\ncool_down = { degrees = 3, max_minutes = 1 }")
+    shutil.rmtree("results")
+    limits = {row.split("|")[2].strip(): row.split("|")[5].strip() for row in say("plan", "stub").splitlines()
+              if "at most" in row and row.startswith("|")}  # fmt: skip
+    assert (limits["run-fast-seed0"], limits["burnin-reference-seed0"]) == ("at most 120 s", "at most 60 s")
+
+
 def test_plan_of_a_machine_study_counts_the_limit_of_all_cells(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -131,3 +141,4 @@ def test_an_amended_list_is_told_by_what_it_loses_and_gains() -> None:
     assert change_told("study.cells", before, after) == ['study.cells: - {"name":"b"}', 'study.cells: + {"name":"c"}']
     assert change_told("study.title", "x", "y") == ["study.title: 'x' -> 'y'"]
     assert change_told("study.curves", [1, 2], [2, 1]) == ["study.curves: another order"]
+    assert change_told("arm.arguments", ["-v", "-v"], ["-v"]) == ['arm.arguments: - "-v"']

@@ -20,6 +20,7 @@ from tachograph.host.machine import machine_facts
 from tachograph.host.sampler import HostSampler
 from tachograph.host.tools import Unknown
 from tachograph.models.study import CoolDown
+from tachograph.record.head import registration
 from tachograph.study.layout import StudyFolder
 from tachograph.study.registration import register
 from tachograph.study.state import read_state
@@ -110,7 +111,11 @@ def test_runs_of_a_study_cool_down(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         outcome = read_json(folder.path / run.run_file)["outcome"]
         assert at is not None
         assert outcome["started_monotonic"] < at <= outcome["ended_monotonic"] + 1
-    told = [one for one in sections(read_sealed(folder))["deviations"] if one["kind"] == "cool-down"]
+    found = sections(read_sealed(folder))
+    assert "until the device is at most 3 °C warmer than before the first of them, 10 minutes at most" in registration(
+        found
+    )
+    told = [one for one in found["deviations"] if one["kind"] == "cool-down"]
     assert [(one["run"], one["what_happened"]) for one in told] == [
         (chosen[3].key, "its temperature is unknown: no sensor")
     ]
