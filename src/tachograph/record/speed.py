@@ -74,12 +74,16 @@ def _work(record: Record) -> str:
 
 
 def _outside(record: Record) -> str:
-    """What the processes took beside their iterations: a first run may compile what the later ones find in a cache."""
+    """What the processes took beside their iterations: a first run may compile what the later ones find in a cache.
+
+    Nothing of a resumed run, whose iterations may have taken longer than its last process lived.
+    """
     found = {
         run["run"]: run["total_wall_seconds"] - run["iterations"] * run["iteration_seconds_mean"]
         for run in record["runs"]
         if run["role"] == "run" and run["total_wall_seconds"] is not None and run["iteration_seconds_mean"] is not None
     }
+    found = {run: seconds for run, seconds in found.items() if seconds >= 0}
     if len(found) < 2:
         return ""
     least, most = min(found, key=lambda run: found[run]), max(found, key=lambda run: found[run])
