@@ -38,6 +38,10 @@ def _check_names(history: HistoryFile, file: str) -> None:
     for index, phase in enumerate(history.phases):
         if (phase.column, phase.start) != known.get(phase.name, (phase.column, phase.start)):
             raise TachographError(
-                f"{file}: history.phases[{index}].name: found {phase.name!r} for the column {phase.column!r}, but it "
-                f"names {known[phase.name][0]!r} already; expected another name"
+                f"{file}: history.phases[{index}].name: found {phase.name!r} for {_told(phase.column, phase.start)}, "
+                f"but it names {_told(*known[phase.name])} already; expected another name"
             )
+
+
+def _told(column: str, start: str | None) -> str:
+    return f"the column {column!r}" if start is None else f"the columns {start!r} to {column!r}"

@@ -218,8 +218,11 @@ def test_history_that_cannot_be_read_so_is_refused(keys: dict[str, Any], words: 
             {"phases": [{"name": "a", "column": "a", "parent": "b"}, {"name": "b", "column": "b", "parent": "a"}]},
             r"phases\[0\].parent: found 'b', expected a phase that contains 'a' and is no part of it: none",
         ),
-        ({"phases": [{"name": "iteration", "column": "a"}]}, r"phases\[0\].name: .* names 'd' already"),
-        ({"phases": [{"name": "stage", "column": "d", "start": "a"}]}, r"phases\[0\].name: .* names 'd' already"),
+        ({"phases": [{"name": "iteration", "column": "a"}]}, r"phases\[0\].name: .* names the column 'd' already"),
+        (
+            {"phases": [{"name": "stage", "column": "d", "start": "a"}]},
+            r"phases\[0\].name: found 'stage' for the columns 'a' to 'd', but it names the column 'd' already",
+        ),
         ({"stage": {"name": "iteration", "column": "a"}}, "stage.name: found 'iteration' for another column"),
     ],
 )
