@@ -108,7 +108,7 @@ def make_attempt(
     kernels = folder.path.parent.resolve() / ".kernels"
     environment = run_environment(planned, kernels)
     sampler = HostSampler(lease.device)
-    first_rows: list[float] = []  # when the first iteration of each program was seen, monotonic
+    first_rows: list[float] = []  # when the first iteration of each program was seen while it ran, monotonic
 
     def start(plan: PlannedRun, out: Path, seed: int, limit: float) -> Outcome:
         progress = None
@@ -130,8 +130,8 @@ def make_attempt(
             on_tick=tick,
         )
         if progress:
-            progress()
             first_rows.extend([progress.first_row_at] if progress.first_row_at is not None else [])
+            progress()  # after the program: a row that is seen only now tells no time at which it worked
         return outcome
 
     sampler.start()

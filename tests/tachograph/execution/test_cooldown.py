@@ -95,6 +95,7 @@ def test_runs_of_a_study_cool_down(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     readings: Iterator[float | Unknown] = iter([50.0, 58.0, 52.0, Unknown("no sensor")])
     monkeypatch.setattr(running, "temperature", lambda device: next(readings))
     monkeypatch.setattr(cooldown, "POLL_SECONDS", 0.01)
+    monkeypatch.setenv("STUB_PAUSE", "0.1")  # runs long enough to be looked at
     since: list[float | None] = []
     summary = HostSampler.summary
     monkeypatch.setattr(HostSampler, "summary", lambda self, at: since.append(at) or summary(self, at))
@@ -107,10 +108,10 @@ def test_runs_of_a_study_cool_down(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert [(one["first_celsius"], one["celsius"], one["reached"]) for one in facts[1:]] == [
         (None, 50.0, True), (50.0, 52.0, True), (50.0, None, None),
     ]  # fmt: skip
+    assert None not in since[1:]  # the only iteration of the burn-in may be seen too late
     for run, at in zip(chosen, since, strict=True):  # clocks are asked for from the first iteration on
         outcome = read_json(folder.path / run.run_file)["outcome"]
-        assert at is not None
-        assert outcome["started_monotonic"] < at <= outcome["ended_monotonic"] + 1
+        assert at is None or outcome["started_monotonic"] < at <= outcome["ended_monotonic"]
     found = sections(read_sealed(folder))
     assert "until the device is at most 3 °C warmer than before the first of them, 10 minutes at most" in registration(
         found
