@@ -24,8 +24,9 @@ def check_writable(path: Path) -> None:
     """
     missing: list[Path] = []
     try:
-        if path.is_dir():
-            raise ArmiesError(f"{path} cannot be written: it is a folder, expected a file")
+        if path.exists() and not path.is_file():  # a file that is renamed to the place of /dev/null would stay there
+            found = "a folder" if path.is_dir() else "a device, pipe or socket"
+            raise ArmiesError(f"{path} cannot be written: it is {found}, expected a file")
         missing += [folder for folder in path.parents if not folder.exists()]
         path.parent.mkdir(parents=True, exist_ok=True)
         part_of(path).touch()

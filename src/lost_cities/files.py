@@ -20,8 +20,9 @@ def check_writable(path: Path) -> None:
     Asked by writing, as permissions alone do not tell of a read-only disk; nothing stays behind. A missing folder is
     made with the file, so its nearest parent is asked.
     """
-    if path.is_dir():
-        raise LostCitiesError(f"{path} cannot be written: it is a folder, expected a file")
+    if path.exists() and not path.is_file():  # a file that is renamed to the place of /dev/null would stay there
+        found = "a folder" if path.is_dir() else "a device, pipe or socket"
+        raise LostCitiesError(f"{path} cannot be written: it is {found}, expected a file")
     folder = next(parent for parent in path.absolute().parents if parent.exists())
     try:
         with tempfile.TemporaryFile(dir=folder):
@@ -35,12 +36,13 @@ def taken(folder: Path) -> Iterator[None]:
     """Inside, no other training writes into ``folder``. :class:`LostCitiesError` if one does already."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the kernel takes it back however the process ends
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the kernel takes it back however the process ends
+        except BlockingIOError:
+            raise LostCitiesError(
+                f"{folder} is in use by a training that still runs, expected one that has ended"
+            ) from None
         yield
-    except BlockingIOError:
-        raise LostCitiesError(
-            f"{folder} is in use by a training that still runs, expected one that has ended"
-        ) from None
     finally:
         os.close(descriptor)
 

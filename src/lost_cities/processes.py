@@ -27,6 +27,7 @@ from lost_cities.errors import (
 Handler = Callable[[Any], Any]
 BROADCAST, READY = -1, -2  # numbers of what is no job
 PATIENCE = 5  # seconds without news, after which somebody looks whether a worker is stopped
+GRACE = 2  # seconds in which workers may end by themselves
 
 
 @dataclass
@@ -100,7 +101,7 @@ class WorkerPool:
         """End the workers."""
         for worker in self._workers:
             worker.pipe.close()
-        given_up = time.monotonic() + 2
+        given_up = time.monotonic() + GRACE
         for worker in self._workers:
             worker.process.join(timeout=max(0.0, given_up - time.monotonic()))
         for worker in self._workers:

@@ -7,6 +7,7 @@ an impossible date for a crash; and the second of two equal keys silently replac
 from __future__ import annotations
 
 import re
+import reprlib
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ import yaml
 from lost_cities.errors import LostCitiesError
 
 LARGEST_FILE = 1_000_000  # bytes of a configuration
+SHORT = reprlib.Repr()
+SHORT.maxlevel, SHORT.maxlist, SHORT.maxdict, SHORT.maxstring = 1, 100, 100, 100
 SCALARS = {  # https://yaml.org/spec/1.2.2/#1032-tag-resolution; underscores as in the overrides
     "bool": r"true|True|TRUE|false|False|FALSE",
     "null": r"null|Null|NULL|~|",
@@ -70,6 +73,6 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 
 def shortened(value: Any) -> str:
-    """``value`` as a sentence can hold it."""
-    text = repr(value)
+    """``value`` as a sentence can hold it; lists in lists are not written out, which aliases can make endless."""
+    text = SHORT.repr(value)
     return text if len(text) <= 80 else text[:77] + "..."

@@ -39,11 +39,18 @@ def _cells(_: argparse.Namespace) -> None:
     from machinecheck import registry
     from machinecheck.settings import arguments_of
 
+    lines = []
     for kind, operations in registry.CELLS.items():
         for operation, cell in operations.items():
             about = (cell.__doc__ or "").partition("\n")[0]
-            print(f"{kind} {operation}: {about}")
-            print("   ", *arguments_of(registry.defaults(kind, operation)))
+            lines += [
+                f"{kind} {operation}: {about}",
+                "    " + " ".join(arguments_of(registry.defaults(kind, operation))),
+            ]
+    try:
+        print(*lines, sep="\n", flush=True)
+    except BrokenPipeError:  # whoever reads the list, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains when it ends
 
 
 def _parser() -> argparse.ArgumentParser:

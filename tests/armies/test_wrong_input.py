@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -80,6 +81,7 @@ def sentence(capsys: Capture, *arguments: str) -> str:
         ((*EVALUATE, "--checkpoint", "{folder}"), "cannot be read as a checkpoint"),
         ((*PROFILE, "--steps", "0"), "--steps: found '0', expected"),
         ((*PROFILE, "--out", "{folder}"), "cannot be written: it is a folder, expected a file"),
+        ((*PROFILE, "--out", "{pipe}"), "cannot be written: it is a device, pipe or socket, expected a file"),
         ((*PROFILE, "--out", "{file}/p.json"), "p.json cannot be written: .*/file is not a folder"),
         ((*PROFILE, "--out", "/proc/p.json"), "/proc/p.json cannot be written"),
         ((*ENGINE, "--preset", "classic"), "preset is 'classic', expected one of"),
@@ -109,10 +111,12 @@ def test_arguments(training: Path, tmp_path: Path, capsys: Capture, arguments: t
     """An argument that cannot be used is named with what was found and expected, before anything is written."""
     (tmp_path / "file").write_text("")
     (tmp_path / "folder").mkdir()
-    names = {name: str(tmp_path / name) for name in ("new", "file", "folder")}
+    os.mkfifo(tmp_path / "pipe")
+    names = {name: str(tmp_path / name) for name in ("new", "file", "folder", "pipe")}
     names["good"] = str(training / "checkpoint.pt")
     assert re.search(expected, sentence(capsys, *(argument.format(**names) for argument in arguments)))
-    assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder"]
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder", "pipe"]
+    assert (tmp_path / "pipe").is_fifo()
 
 
 def changed(part: str, **changes: Any) -> Callable[[dict[str, Any]], None]:

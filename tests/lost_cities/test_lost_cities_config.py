@@ -12,6 +12,9 @@ from lost_cities.config import Config, load_config
 from lost_cities.errors import LostCitiesError
 
 CONFIGS = Path(__file__).parents[2] / "config" / "lost_cities"
+ALIASES = (
+    "a0: &a0 [x]\n" + "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 12)) + "run: *a11"
+)
 
 
 def test_overrides_are_typed():
@@ -108,9 +111,10 @@ def test_wrong_overrides_are_refused(override, words, tmp_path, capsys):
         ("run: {iterations: 2020-99-99}", "run.iterations: found '2020-99-99', expected integer"),
         ("run: {iterations: " + "9" * 5000 + "}", "is not YAML: Exceeds the limit"),
         ("run: !!bool x", "is not YAML"),
-        ("[" * 2_000, "is not YAML: found too many brackets"),
+        ("[" * 500, "is not YAML: found too many brackets"),
         ("run: &a [*a]", "run: found [[...]], expected keys with values"),
         ("run: [" + "x, " * 500 + "]", "..., expected keys with values"),
+        (ALIASES, "run: found [[...], [...], [...], [...], [...], [...], [...], [...], [...], [...]], expected keys"),
         (b"run: {device: '\xff'}", "is not UTF-8: found byte 0xff"),
         ("#" * 1_000_001, "found more than 1000000 bytes"),
     ],

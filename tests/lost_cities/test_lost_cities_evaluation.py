@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -144,6 +145,10 @@ def test_forward_sweep(tmp_path, capsys):
     ]
     assert main(["forward", "--out", str(tmp_path)]) == 2
     assert "cannot be written: it is a folder, expected a file" in capsys.readouterr().err
+    os.mkfifo(tmp_path / "null")
+    assert main(["forward", "--out", str(tmp_path / "null")]) == 2
+    assert "cannot be written: it is a device, pipe or socket, expected a file" in capsys.readouterr().err
+    assert (tmp_path / "null").is_fifo()
 
 
 def test_engine_alone(tmp_path):

@@ -22,7 +22,7 @@ from tiny_lost_cities import QUICK, TINY, tiny_config
 from lost_cities import processes
 from lost_cities.checkpoint import CHECKPOINT, save_checkpoint
 from lost_cities.cli import main
-from lost_cities.errors import LostCitiesError, NonFiniteTrainingError
+from lost_cities.errors import LostCitiesError, NonFiniteTrainingError, is_memory_error
 from lost_cities.evaluation import Match, play_match
 from lost_cities.files import taken
 from lost_cities.processes import WorkerPool
@@ -144,9 +144,30 @@ def test_what_ends_a_worker_is_told_as_if_it_had_happened_here(complaint, kind, 
     assert re.fullmatch(words, str(error))
 
 
+@pytest.mark.parametrize(
+    ("words", "short"),
+    [
+        ("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 1.00 GiB", True),
+        ("[enforce fail at alloc_cpu.cpp:124] err == 0. DefaultCPUAllocator: can't allocate memory: ...", True),
+        ("CUDA error: an illegal memory access was encountered", False),
+        ("Unsupported memory format. Supports only ChannelsLast, ChannelsLast3d", False),
+    ],
+)
+def test_not_all_that_torch_says_of_memory_is_a_lack_of_it(words, short):
+    """Less memory would not help against an access to the wrong place: that stays an error with its own words."""
+    assert is_memory_error(RuntimeError(words)) == short
+
+
+def test_errors_inside_a_taken_folder_keep_their_words(tmp_path):
+    """A console that takes nothing for now raises BlockingIOError too: nobody else has the folder."""
+    with pytest.raises(BlockingIOError, match="write could not complete"), taken(tmp_path):
+        raise BlockingIOError("write could not complete without blocking")
+
+
 def test_a_stopped_worker_is_named_and_cannot_hold_up_the_end(monkeypatch, capfd):
     """Who waits for a stopped worker is told its number; closing the pool ends it all the same."""
     monkeypatch.setattr(processes, "PATIENCE", 0.1)
+    monkeypatch.setattr(processes, "GRACE", 0.1)
     pool = WorkerPool(complaining, (LostCitiesError("awake"),), 1, "test")
     try:
         pool.wait_ready()
@@ -169,8 +190,8 @@ def test_an_interrupt_does_not_reach_workers_that_start(tmp_path):
 from handlers_of_jobs import complaining
 from lost_cities.processes import WorkerPool
 pool = WorkerPool(complaining, (ValueError(),), 2, "test")
-print("started", flush=True)
 try:
+    print("started", flush=True)
     pool.wait_ready()
     import time
     time.sleep(60)

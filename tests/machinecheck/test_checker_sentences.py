@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -106,3 +107,13 @@ def test_all_cells_are_listed(capsys):
         for operation in operations:
             assert f"{kind} {operation}: " in said
     assert "--size=1024 --form=A@B --library=torch" in said
+
+
+def test_a_list_that_is_not_read_to_its_end(monkeypatch, capsys):
+    """`cells | head`: a pipe that its reader has closed is no error."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "w") as closed:
+        monkeypatch.setattr("sys.stdout", closed)
+        assert main(["cells"]) == 0
+    assert capsys.readouterr().err == ""

@@ -109,8 +109,9 @@ def test_memory_of_a_card_is_its_own(apu_folder, tmp_path):
 
 
 def test_soak_cell_learns():
-    """On a fixed batch the loss falls and all parameters stay finite."""
+    """On a fixed batch the loss falls and all parameters stay finite; how steady the host is, is not asked."""
     found = judged("soak", soak.training(steps=20, channels=16, batch=8))
-    assert found.verdict is Verdict.PASS, found.reasons
+    assert [reason for reason in found.reasons if not reason.startswith("slowed down: ")] == []
+    assert found.verdict is (Verdict.WARN if found.reasons else Verdict.PASS)
     assert found.derived["last_loss"] < found.derived["first_loss"]
     assert found.derived["speed_last_over_first"] > 0

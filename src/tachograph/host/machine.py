@@ -142,8 +142,9 @@ def distributions() -> dict[str, str]:
     """Name and version of everything that is installed beside this interpreter, as ``pip freeze`` lists it."""
     found: dict[str, str] = {}
     for one in importlib.metadata.distributions():
-        if one.name:  # half an installation may have none
-            found.setdefault(_normal(one.name), one.version)  # the first on the path is the one that is imported
+        facts = one.metadata  # reads the file each time, and each run asks
+        if facts["Name"]:  # half an installation may have none
+            found.setdefault(_normal(facts["Name"]), facts["Version"])  # the first on the path is what is imported
     return dict(sorted(found.items()))
 
 

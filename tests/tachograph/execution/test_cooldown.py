@@ -62,11 +62,13 @@ def test_wait_ends_at_the_registered_temperature_or_time(
     assert len(clock.said) == (expected.waited_seconds > 0)
 
 
-def test_unknown_temperature_is_not_cool() -> None:
+def test_unknown_temperature_is_not_cool(monkeypatch: pytest.MonkeyPatch) -> None:
     """What no sensor tells is neither waited for nor taken for reached."""
-    found = cool_down(CoolDown(degrees=3.0), 50.0, lambda: Unknown("no sensor"), lambda _: None)
-    assert (found.reached, found.celsius, found.reason) == (None, None, "no sensor")
-    assert found.waited_seconds < 1
+    clock = Clock(60.0, 40.0)
+    monkeypatch.setattr(time, "monotonic", lambda: clock.now)
+    monkeypatch.setattr(clock, "look", lambda: Unknown("no sensor"))
+    found = clock.wait(CoolDown(degrees=3.0), 50.0)
+    assert found == Cooled(None, 50.0, 0.0, None, "no sensor")
 
 
 def test_temperature_is_that_of_the_device(tmp_path: Path) -> None:
