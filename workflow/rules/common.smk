@@ -150,7 +150,9 @@ def begin_session():
     outputs = {str(path) for job in workflow.dag.needrun_jobs() for path in job.output}
     overwritten = workflow.resource_settings.overwrite_resources
     try:
-        session.begin(STUDIES.values(), CONFIGURATION, workflow.global_resources, forced_targets(), outputs, overwritten)
+        session.begin(
+            STUDIES.values(), CONFIGURATION, workflow.global_resources, forced_targets(), outputs, overwritten
+        )
     except TachographError as error:
         raise WorkflowError(str(error))
 
