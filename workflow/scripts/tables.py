@@ -1,4 +1,4 @@
-"""Write one table of a study: python workflow/scripts/table.py --analysis FILE --name runs --out tables/runs.csv"""
+"""Write tables of a study: python workflow/scripts/tables.py --analysis FILE --out tables/runs.csv …"""
 
 import argparse
 from pathlib import Path
@@ -11,10 +11,11 @@ from tachograph.scripting import run_program
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--analysis", required=True, type=Path)
-    parser.add_argument("--name", required=True)
-    parser.add_argument("--out", required=True, type=Path)
+    parser.add_argument("--out", required=True, type=Path, nargs="+", help="files, each with the name of its table")
     arguments = parser.parse_args()
-    write_text(arguments.out, as_csv(table(read_json(arguments.analysis), arguments.name)))
+    analysis = read_json(arguments.analysis)
+    for path in arguments.out:
+        write_text(path, as_csv(table(analysis, path.stem)))
 
 
 run_program(main)
