@@ -42,7 +42,7 @@ def test_every_table_and_figure_is_in_the_report(report: tuple[Project, str]) ->
     for path, entry in results.items():
         kind, name = path.removeprefix("results/toy/").rsplit(".", 1)[0].split("/")
         assert entry["labels"] == {kind.removesuffix("s"): name}
-        assert f"<em>{name}</em> of study toy" in entry["caption"]
+        assert f"A {kind.removesuffix('s')} of study toy" in entry["caption"]
         encoded = entry["data_uri"].split("base64,", 1)[1]
         assert base64.b64decode(encoded) == (project.path / path).read_bytes()
 

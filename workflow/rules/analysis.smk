@@ -51,6 +51,7 @@ for study in STUDIES:
             host=1,
         params:
             code=own_code,
+            study=study,  # for the caption
         shell:
             "python workflow/scripts/tables.py --analysis {input:q} --out {output:q} 2>&1 | tee {log:q}"
 
@@ -80,5 +81,6 @@ for study in STUDIES:
             host=1,
         params:
             code=own_code,
+            study=study,  # for the caption
         shell:
             "python workflow/scripts/figures.py --analysis {input:q} --out {output:q} 2>&1 | tee {log:q}"
