@@ -17,6 +17,7 @@ rule cell:
     log:
         "results/{study}/logs/cell-{arm}.log",
     priority: priority("cell")
+    retries: 0
     conda:
         ENVIRONMENT
     threads: threads_of

@@ -38,7 +38,6 @@ wildcard_constraints:
     seed=r"[0-9]+",
     key=r"[a-z]+-[A-Za-z0-9][A-Za-z0-9_-]{0,63}-seed[0-9]+",
     identity=r"[0-9a-f]{16}",
-    name=r"[a-z_]+",
 
 
 def forced_targets():
@@ -104,25 +103,22 @@ def registered(wildcards):
     return STUDIES[wildcards.study].registered_file
 
 
-def table_files(wildcards):
-    """Input function: the tables that the study's registration calls for."""
-    one = STUDIES[wildcards.study]
-    return [f"results/{wildcards.study}/tables/{name}.csv" for name in table_names(one.study, one.trainer)]
+def table_files(study):
+    """The tables that the study's registration calls for."""
+    one = STUDIES[study]
+    return [f"results/{study}/tables/{name}.csv" for name in table_names(one.study, one.trainer)]
 
 
-def figure_files(wildcards):
-    """Input function: the figures that the study's registration calls for."""
-    one = STUDIES[wildcards.study]
-    names = figure_names(one.study, one.trainer)
-    return [f"results/{wildcards.study}/figures/{name}.{kind}" for name in names for kind in ("svg", "png")]
+def figure_files(study, kind):
+    """The figures that the study's registration calls for, as files of one kind."""
+    one = STUDIES[study]
+    return [f"results/{study}/figures/{name}.{kind}" for name in figure_names(one.study, one.trainer)]
 
 
 def pages(study):
     """Tables, figures and facts of a study: listed in rule all, so that one that was removed is made again."""
-    one = STUDIES[study]
-    tables = [f"tables/{name}.csv" for name in table_names(one.study, one.trainer)]
-    figures = [f"figures/{name}.{kind}" for name in figure_names(one.study, one.trainer) for kind in ("svg", "png")]
-    return [f"results/{study}/{name}" for name in ["machine.json", "preflight.json", *tables, *figures]]
+    facts = [f"results/{study}/{name}" for name in ("machine.json", "preflight.json")]
+    return [*facts, *table_files(study), *figure_files(study, "svg"), *figure_files(study, "png")]
 
 
 def all_plans(wildcards):
@@ -148,8 +144,11 @@ def begin_session():
     from tachograph.study import session
 
     outputs = {str(path) for job in workflow.dag.needrun_jobs() for path in job.output}
+    overwritten = workflow.resource_settings.overwrite_resources
     try:
-        session.begin(STUDIES.values(), CONFIGURATION, workflow.global_resources, forced_targets(), outputs)
+        session.begin(
+            STUDIES.values(), CONFIGURATION, workflow.global_resources, forced_targets(), outputs, overwritten
+        )
     except TachographError as error:
         raise WorkflowError(str(error))
 

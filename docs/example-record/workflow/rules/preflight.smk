@@ -14,6 +14,7 @@ rule parity:
     log:
         "results/{study}/logs/parity.log",
     priority: priority("parity")
+    retries: 0
     conda:
         ENVIRONMENT
     threads: threads_of
@@ -35,6 +36,7 @@ rule smoke:
     log:
         "results/{study}/logs/smoke-{arm}-seed{seed}.log",
     priority: priority("preflight")
+    retries: 0
     conda:
         ENVIRONMENT
     threads: threads_of

@@ -8,10 +8,7 @@ it, the SHA-256 of its manifest.
 rule record:
     input:
         analysis="results/{study}/tables/analysis.json",
-        tables=table_files,
-        figures=figure_files,
-        preflight="results/{study}/preflight.json",
-        machine="results/{study}/machine.json",
+        pages=lambda wildcards: pages(wildcards.study),
     output:
         "results/{study}/record.sha256",
     log:

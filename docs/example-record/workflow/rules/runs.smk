@@ -1,7 +1,8 @@
 """The timed runs of a study, each under the lease of its device.
 
 All of them wait for the same gate and for nothing else, so they become ready at the same moment and their
-priorities fix the registered order. Candidates come last, so that they disturb no block.
+priorities fix the registered order. Candidates come last, so that they disturb no block. No --retries draws a timed job
+again: a second draw is somebody's decision, and on record.
 """
 
 
@@ -15,6 +16,7 @@ rule baseline:
     log:
         "results/{study}/logs/baseline-seed{seed}.log",
     priority: priority("baseline")
+    retries: 0
     conda:
         ENVIRONMENT
     threads: threads_of
@@ -36,6 +38,7 @@ rule burn_in:
     log:
         "results/{study}/logs/burnin-seed{seed}.log",
     priority: priority("burnin")
+    retries: 0
     conda:
         ENVIRONMENT
     threads: threads_of
@@ -57,6 +60,7 @@ rule train:
     log:
         "results/{study}/logs/run-{arm}-seed{seed}.log",
     priority: priority("run")
+    retries: 0
     conda:
         ENVIRONMENT
     threads: threads_of
@@ -78,6 +82,7 @@ rule repeat_reference:
     log:
         "results/{study}/logs/aa-seed{seed}.log",
     priority: priority("aa")
+    retries: 0
     conda:
         ENVIRONMENT
     threads: threads_of
@@ -99,6 +104,7 @@ rule profile:
     log:
         "results/{study}/logs/profile-{arm}.log",
     priority: priority("profile")
+    retries: 0
     conda:
         ENVIRONMENT
     threads: threads_of
@@ -120,6 +126,7 @@ rule candidate:
     log:
         "results/{study}/logs/candidate-{arm}.log",
     priority: priority("candidate")
+    retries: 0
     conda:
         ENVIRONMENT
     threads: threads_of
