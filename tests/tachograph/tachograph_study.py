@@ -40,6 +40,32 @@ def validators_python() -> Path:
     return python
 
 
+def one_arm(title: str, iterations: int, *seeds: int) -> str:
+    """The smallest study file: one arm of the stub trainer, a run for each seed, nothing to compare."""
+    return f"""
+schema = "study/1"
+name = "stub"
+title = "{title}"
+trainer = "stub"
+device = "cpu"
+threads = 1
+
+[registration]
+id = "0b5b7c52-5f0f-4f0b-9d0e-6f0f0c1f7a13"
+date = 2026-11-29
+question = "How fast is it?"
+kind = "exploratory"
+
+[arms.only]
+title = "the only one"
+
+[design]
+reference = "only"
+iterations = {iterations}
+seeds = {list(seeds)}
+"""
+
+
 def lay_out(root: Path, edit: Callable[[str], str] = lambda text: text) -> None:
     """A working directory with the stub trainer and its study file, changed by ``edit``."""
     (root / "config/studies").mkdir(parents=True)

@@ -8,17 +8,14 @@ scalar needs is read (encoding: protobuf.dev/programming-guides/encoding).
 
 from __future__ import annotations
 
-import hashlib
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import BinaryIO
 
 import google_crc32c
 
-from tachograph.evidence.findings import Findings, HistoryError, Kind
-from tachograph.evidence.lines import MAX_BYTES
+from tachograph.evidence.findings import HistoryError, Kind
+from tachograph.evidence.hashed import HashedFile
 
 MAX_EVENT = 1 << 26  # images and graphs of networks are events too
 HEADER, FOOTER = 12, 4
@@ -34,25 +31,12 @@ def masked(crc: int) -> int:
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
 
-class HashedRecords:
+class HashedRecords(HashedFile):
     """Iterates over ``(number, bytes)`` of the records of a file, from 1.
 
-    ``sha256`` and ``size`` (bytes) describe the original bytes once the iteration is over; ``complete`` says whether
-    the file ends with a whole record. Raises :class:`HistoryError` for a checksum that does not fit, a record larger
-    than ``MAX_EVENT`` bytes or a file larger than ``MAX_BYTES``.
+    ``complete``: whether the file ends with a whole record. Raises :class:`HistoryError` for a checksum that does not
+    fit, a record larger than ``MAX_EVENT`` bytes, or a file that is too large.
     """
-
-    def __init__(self, stream: BinaryIO, path: Path, findings: Findings) -> None:
-        self._stream = stream
-        self._path = path
-        self._findings = findings
-        self._digest = hashlib.sha256()
-        self.size = 0
-        self.complete = True
-
-    @property
-    def sha256(self) -> str:
-        return self._digest.hexdigest()
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         number = 0
@@ -74,14 +58,6 @@ class HashedRecords:
             if masked(google_crc32c.value(body[:length])) != struct.unpack("<I", body[length:])[0]:
                 raise self._error(number, "damaged (its checksum does not fit)")
             yield number, body[:length]
-
-    def _read(self, count: int) -> bytes:
-        data = self._stream.read(count)
-        self._digest.update(data)
-        self.size += len(data)
-        if self.size > MAX_BYTES:
-            raise HistoryError(f"{self._path}: larger than {MAX_BYTES} bytes; expected the history of one run")
-        return data
 
     def _tear(self, number: int, found: int) -> None:
         self.complete = False

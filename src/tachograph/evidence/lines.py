@@ -2,40 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 from tachograph.evidence.findings import Findings, HistoryError, Kind
+from tachograph.evidence.hashed import HashedFile
 from tachograph.wording import counted, share
 
 CHUNK = 1 << 20
 MAX_LINE = 1 << 20
-MAX_BYTES = 1 << 30  # of one history; its columns are held in memory
 BOM = b"\xef\xbb\xbf"
 
 
-class HashedLines:
+class HashedLines(HashedFile):
     """Iterates over ``(number, line)`` of a file, from 1, without line ends, byte-order mark and NUL padding.
 
-    Blank lines are skipped. ``sha256`` and ``size`` (bytes) describe the original bytes once the iteration
-    is over, and ``complete`` says whether the last line given was ended by a newline.
-    Raises :class:`HistoryError` for a line longer than ``MAX_LINE`` bytes or a file larger than ``MAX_BYTES``.
+    Blank lines are skipped. ``complete``: whether the last line given was ended by a newline.
+    Raises :class:`HistoryError` for a line longer than ``MAX_LINE`` bytes, or a file that is too large.
     """
 
     def __init__(self, stream: BinaryIO, path: Path, findings: Findings) -> None:
-        self._stream = stream
-        self._path = path
-        self._findings = findings
-        self._digest = hashlib.sha256()
+        super().__init__(stream, path, findings)
         self._nuls: list[int] = []  # first line, number of bytes
-        self.size = 0
-        self.complete = True
-
-    @property
-    def sha256(self) -> str:
-        return self._digest.hexdigest()
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         number = blank = crlf = 0
@@ -77,11 +66,7 @@ class HashedLines:
     def _split(self) -> Iterator[tuple[bytes, bool]]:
         """Pieces between newlines, and whether a newline ends them; only the last one may lack it."""
         rest, number = b"", 0
-        while chunk := self._stream.read(CHUNK):
-            self._digest.update(chunk)
-            self.size += len(chunk)
-            if self.size > MAX_BYTES:
-                raise HistoryError(f"{self._path}: larger than {MAX_BYTES} bytes; expected the history of one run")
+        while chunk := self._read(CHUNK):
             pieces = (rest + chunk).split(b"\n")
             rest = pieces.pop()
             for piece in pieces:

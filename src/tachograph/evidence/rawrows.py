@@ -10,6 +10,7 @@ from tachograph.evidence.csvrows import csv_rows
 from tachograph.evidence.eventfile import HashedRecords
 from tachograph.evidence.eventrows import event_rows
 from tachograph.evidence.findings import Findings
+from tachograph.evidence.hashed import HashedFile
 from tachograph.evidence.jsonl import Row, json_rows
 from tachograph.evidence.lines import HashedLines
 from tachograph.evidence.logrows import log_rows
@@ -32,7 +33,7 @@ class Described(Protocol):
 
 def open_rows(
     stream: BinaryIO, path: Path, described: Described, findings: Findings
-) -> tuple[HashedLines | HashedRecords, Iterator[Row]]:
+) -> tuple[HashedFile, Iterator[Row]]:
     """What hashes the bytes of ``stream`` as they are read, and the rows in them; a further format is one more case."""
     if described.format == "tensorboard":
         records = HashedRecords(stream, path, findings)

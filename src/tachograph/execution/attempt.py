@@ -209,9 +209,9 @@ def make_attempt(
 
 def _software(device: Device) -> dict[str, str | None]:
     """What the run was made with; the digest stands for all that is installed, which machine.json lists once."""
-    python = platform.python_version()
-    everything = digest(distributions())[:16]
-    return {"python": python, **installed_packages(), **driver_version(device), "all packages": everything}
+    python, everything = platform.python_version(), distributions()
+    packages = {**installed_packages(everything), **driver_version(device), "all packages": digest(everything)[:16]}
+    return {"python": python, **packages}
 
 
 def _next_number(folder: StudyFolder, key: str) -> int:

@@ -10,7 +10,7 @@ import re
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -60,7 +60,7 @@ def machine_facts(device: Device, torch_probe: Path) -> dict[str, Any]:
         "hypervisor": _hypervisor(),
         "device": asdict(device),
     }
-    torch = probe_torch(torch_probe, device)
+    torch, everything = probe_torch(torch_probe, device), distributions()
     stamp = at[:19].replace("-", "").replace(":", "") + "Z"
     return {
         "schema": "machine/1",
@@ -70,10 +70,10 @@ def machine_facts(device: Device, torch_probe: Path) -> dict[str, Any]:
         "boot_id": boot_id(),
         "load_average": list(os.getloadavg()),
         "python": {"version": platform.python_version(), "implementation": platform.python_implementation()},
-        "packages": installed_packages(),
+        "packages": installed_packages(everything),
         "driver": driver_version(device),
         "lscpu": _lscpu(),
-        "distributions": distributions(),
+        "distributions": everything,
         "torch": torch,
     }
 
@@ -153,13 +153,6 @@ def _normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def installed_packages() -> dict[str, str | None]:
-    """Versions of the packages that results can depend on, None where one is not installed."""
-    return {name: _version(name) for name in RECORDED_PACKAGES}
-
-
-def _version(package: str) -> str | None:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return None
+def installed_packages(everything: Mapping[str, str]) -> dict[str, str | None]:
+    """Of all :func:`distributions` those that results can depend on, None where one is not installed."""
+    return {name: everything.get(_normal(name)) for name in RECORDED_PACKAGES}

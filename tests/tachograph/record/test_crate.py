@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tachograph_study import execute_study, lay_out, make, opened, validators_python
+from tachograph_study import execute_study, lay_out, make, one_arm, opened, validators_python
 
 from tachograph.commands.discard import discard
 from tachograph.files import read_json, write_json
@@ -104,28 +104,7 @@ def test_references_lead_to_entities(recorded: StudyFolder) -> None:
     assert {name for name in named - graph.keys() if not name.startswith("https://")} == set()
 
 
-TWO_RUNS = """
-schema = "study/1"
-name = "stub"
-title = "An attempt fails, another one is thrown away"
-trainer = "stub"
-device = "cpu"
-threads = 1
-
-[registration]
-id = "0b5b7c52-5f0f-4f0b-9d0e-6f0f0c1f7a14"
-date = 2026-11-29
-question = "What becomes of attempts that do not count?"
-kind = "exploratory"
-
-[arms.only]
-title = "the only one"
-
-[design]
-reference = "only"
-iterations = 4
-seeds = [7, 8]
-"""
+TWO_RUNS = one_arm("An attempt fails, another one is thrown away", 4, 7, 8)
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tachograph_study import execute_study, lay_out, make
+from tachograph_study import execute_study, lay_out, make, one_arm
 
 from tachograph.analysis.sealed import read_sealed
 from tachograph.execution.judging import judge
@@ -46,28 +46,7 @@ log.mkdir()
 name = f"events.out.tfevents.{int(time.time())}.host.{os.getpid()}.0"
 (log / name).write_bytes(pathlib.Path("events").read_bytes())
 """
-STUDY = """
-schema = "study/1"
-name = "stub"
-title = "One arm of a trainer with a TensorBoard writer"
-trainer = "stub"
-device = "cpu"
-threads = 1
-
-[registration]
-id = "0b5b7c52-5f0f-4f0b-9d0e-6f0f0c1f7a15"
-date = 2026-11-29
-question = "How fast is it?"
-kind = "exploratory"
-
-[arms.only]
-title = "the only one"
-
-[design]
-reference = "only"
-iterations = 6
-seeds = [7]
-"""
+STUDY = one_arm("One arm of a trainer with a TensorBoard writer", 6, 7)
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from tachograph_study import derive, execute_study, lay_out, make
+from tachograph_study import derive, execute_study, lay_out, make, one_arm
 
 from tachograph.analysis.sealed import read_sealed
 from tachograph.analysis.study import sections
@@ -256,28 +256,7 @@ def test_folder_without_record_is_an_error(tmp_path: Path, capsys: pytest.Captur
     assert "SHA256SUMS: the file is not there" in capsys.readouterr().err
 
 
-MINIMAL = """
-schema = "study/1"
-name = "stub"
-title = "One arm, one seed, nothing else"
-trainer = "stub"
-device = "cpu"
-threads = 1
-
-[registration]
-id = "0b5b7c52-5f0f-4f0b-9d0e-6f0f0c1f7a13"
-date = 2026-11-29
-question = "How fast is it?"
-kind = "exploratory"
-
-[arms.only]
-title = "the only one"
-
-[design]
-reference = "only"
-iterations = 4
-seeds = [7]
-"""
+MINIMAL = one_arm("One arm, one seed, nothing else", 4, 7)
 
 
 def test_smallest_study_has_a_record(tmp_path: Path) -> None:

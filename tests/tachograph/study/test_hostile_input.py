@@ -12,7 +12,7 @@ import pytest
 from study_project import STUDY, TRAINER
 from tachograph.cli import main
 from tachograph.errors import TachographError
-from tachograph.evidence import lines
+from tachograph.evidence import hashed, lines
 from tachograph.evidence.history import Counter, HistorySpec, read_history
 from tachograph.files import parse_json, read_json, write_text
 from tachograph.models import Study, Trainer
@@ -143,7 +143,7 @@ def test_oversized_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(TachographError, match="line 1: longer than"):
         read_history(path, SPEC)
     path.write_text('{"it": 1, "w": 1, "d": 1}\n' * 100)
-    monkeypatch.setattr(lines, "MAX_BYTES", 1000)
+    monkeypatch.setattr(hashed, "MAX_BYTES", 1000)
     with pytest.raises(TachographError, match="larger than 1000 bytes"):
         read_history(path, SPEC)
     ledger = Ledger(tmp_path / "ledger.jsonl")
